@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #pragma once
-// The words of banded_alignments.hpp for one sequence (text), in a band of 32 or of 64 diagonals.
+// The words of banded_alignments.hpp for one sequence (text), in a band of 32 or of 128 diagonals.
 //
 // Bit b at column j (after j letters of the pattern) stands for b - middle more letters of the text.
 
@@ -14,6 +14,8 @@
 namespace sluice::read_correction {
 
 inline constexpr std::int32_t band_word_bits = 32;
+using NarrowWord = std::uint32_t;
+__extension__ using WideWord = unsigned __int128;
 
 SLUICE_HOST_DEVICE inline std::int32_t count_ones(std::uint32_t word) {
 #ifdef __CUDA_ARCH__
@@ -30,12 +32,11 @@ SLUICE_HOST_DEVICE inline std::int32_t leading_ones(std::uint32_t word) {
   return std::countl_one(word);
 #endif
 }
-SLUICE_HOST_DEVICE inline std::int32_t leading_ones(std::uint64_t word) {
-#ifdef __CUDA_ARCH__
-  return __clzll(static_cast<long long>(~word));
-#else
-  return std::countl_one(word);
-#endif
+SLUICE_HOST_DEVICE inline std::int32_t leading_ones(WideWord word) {
+  std::int32_t ones = 0, of_part = band_word_bits;
+  for (std::int32_t first = 96; first >= 0 && of_part == band_word_bits; first -= band_word_bits)
+    ones += of_part = leading_ones(static_cast<std::uint32_t>(word >> first));
+  return ones;
 }
 // 32 bits of high:low, from bit `first` on; 0 <= first < 32.
 SLUICE_HOST_DEVICE inline std::uint32_t bits_from(std::uint32_t low, std::uint32_t high, std::int32_t first) {
@@ -67,9 +68,9 @@ SLUICE_HOST_DEVICE LetterBits letter_bits(Team& team, const char* letters, std::
 // Of a thread's text, behind `padding` places without a letter: words of all threads side by side.
 class LetterPlanes {
  public:
-  static constexpr std::int32_t padding = band_word_bits;
+  static constexpr std::int32_t padding = 64;
   // Of each plane, for a pattern of so many letters, 1 at least.
-  static constexpr std::int32_t words(std::int32_t columns) { return (columns - 1) / band_word_bits + 3; }
+  static constexpr std::int32_t words(std::int32_t columns) { return (columns - 1) / band_word_bits + 5; }
   static constexpr std::size_t all_words(std::int32_t columns) { return static_cast<std::size_t>(words(columns)) * LetterBits::planes; }
 
   SLUICE_HOST_DEVICE LetterPlanes(std::uint32_t* words, std::uint32_t threads, std::uint32_t rank) : words_(words + rank), threads_(threads) {}
@@ -78,7 +79,10 @@ class LetterPlanes {
   }
   SLUICE_HOST_DEVICE std::uint32_t get(std::int32_t word, std::uint32_t plane) const { return words_[place(word, plane)]; }
   // Of the first letter.
-  SLUICE_HOST_DEVICE std::uint32_t first_code() const { return (get(1, 0) & 1U) | (get(1, 1) & 1U) << 1 | (get(1, 2) & 1U) << 2; }
+  SLUICE_HOST_DEVICE std::uint32_t first_code() const {
+    constexpr std::int32_t word = padding / band_word_bits;
+    return (get(word, 0) & 1U) | (get(word, 1) & 1U) << 1 | (get(word, 2) & 1U) << 2;
+  }
 
  private:
   SLUICE_HOST_DEVICE std::size_t place(std::int32_t word, std::uint32_t plane) const {
@@ -102,59 +106,41 @@ struct BandOf {
 
 // Of the 32 columns of word `word` of the pattern: the text's letters in the band.
 template <class Word>
-class BandLetters;
-template <>
-class BandLetters<std::uint64_t> {
+class BandLetters {
  public:
   SLUICE_HOST_DEVICE BandLetters(const LetterPlanes& planes, std::int32_t word) {
+    constexpr std::int32_t before = LetterPlanes::padding - BandOf<Word>::middle, shift = before % band_word_bits;
     for (std::uint32_t plane = 0; plane < LetterBits::planes; ++plane)
-      for (std::int32_t i = 0; i < 3; ++i) word_[plane][i] = planes.get(word + i, plane);
-  }
-  SLUICE_HOST_DEVICE std::uint64_t band(std::uint32_t plane, std::int32_t column) const {
-    return bits_from(word_[plane][0], word_[plane][1], column) | static_cast<std::uint64_t>(bits_from(word_[plane][1], word_[plane][2], column)) << 32;
+      for (std::int32_t i = 0; i <= parts; ++i) {
+        const std::int32_t from = word + before / band_word_bits + i;
+        part_[plane][i] = shift == 0 ? planes.get(from, plane) : bits_from(planes.get(from, plane), planes.get(from + 1, plane), shift);
+      }
   }
   // Where the text has the pattern's letter.
-  SLUICE_HOST_DEVICE std::uint64_t equal(std::int32_t column, const LetterBits& pattern) const {
-    std::uint64_t differs = 0;
-    for (std::uint32_t plane = 0; plane < LetterBits::planes; ++plane)
-      differs |= band(plane, column) ^ (std::uint64_t{0} - (pattern.plane[plane] >> column & 1U));
-    return ~differs;
-  }
-  SLUICE_HOST_DEVICE std::uint32_t code(std::int32_t column, std::int32_t bit) const {
-    std::uint32_t code = 0;
-    for (std::uint32_t plane = 0; plane < LetterBits::planes; ++plane)
-      code |= (static_cast<std::uint32_t>(band(plane, column) >> bit) & 1U) << plane;
-    return code;
-  }
-
- private:
-  std::uint32_t word_[LetterBits::planes][3];
-};
-template <>
-class BandLetters<std::uint32_t> {
- public:
-  SLUICE_HOST_DEVICE BandLetters(const LetterPlanes& planes, std::int32_t word) {
-    constexpr std::int32_t before = LetterPlanes::padding - BandOf<std::uint32_t>::middle;
-    for (std::uint32_t plane = 0; plane < LetterBits::planes; ++plane) {
-      const std::uint32_t between = planes.get(word + 1, plane);
-      word_[plane][0] = bits_from(planes.get(word, plane), between, before);
-      word_[plane][1] = bits_from(between, planes.get(word + 2, plane), before);
+  SLUICE_HOST_DEVICE Word equal(std::int32_t column, const LetterBits& pattern) const {
+    Word equal = 0;
+    for (std::int32_t i = parts - 1; i >= 0; --i) {
+      std::uint32_t differs = 0;
+      for (std::uint32_t plane = 0; plane < LetterBits::planes; ++plane)
+        differs |= band(plane, i, column) ^ (0U - (pattern.plane[plane] >> column & 1U));
+      equal |= static_cast<Word>(~differs) << (i * band_word_bits);
     }
-  }
-  SLUICE_HOST_DEVICE std::uint32_t band(std::uint32_t plane, std::int32_t column) const { return bits_from(word_[plane][0], word_[plane][1], column); }
-  SLUICE_HOST_DEVICE std::uint32_t equal(std::int32_t column, const LetterBits& pattern) const {
-    std::uint32_t differs = 0;
-    for (std::uint32_t plane = 0; plane < LetterBits::planes; ++plane) differs |= band(plane, column) ^ (0U - (pattern.plane[plane] >> column & 1U));
-    return ~differs;
+    return equal;
   }
   SLUICE_HOST_DEVICE std::uint32_t code(std::int32_t column, std::int32_t bit) const {
     std::uint32_t code = 0;
-    for (std::uint32_t plane = 0; plane < LetterBits::planes; ++plane) code |= (band(plane, column) >> bit & 1U) << plane;
+    for (std::uint32_t plane = 0; plane < LetterBits::planes; ++plane)
+      for (std::int32_t i = 0; i < parts; ++i)
+        if (parts == 1 || bit / band_word_bits == i) code |= (band(plane, i, column) >> bit % band_word_bits & 1U) << plane;
     return code;
   }
 
  private:
-  std::uint32_t word_[LetterBits::planes][2];
+  static constexpr std::int32_t parts = BandOf<Word>::bits / band_word_bits;
+  SLUICE_HOST_DEVICE std::uint32_t band(std::uint32_t plane, std::int32_t i, std::int32_t column) const {
+    return bits_from(part_[plane][i], part_[plane][i + 1], column);
+  }
+  std::uint32_t part_[LetterBits::planes][parts + 1];
 };
 
 // Of the cells of a column two bits each: 0 the letters are equal, 1 the pattern's letter is missing, 2 another letter, 3 a letter that the pattern
@@ -163,9 +149,11 @@ template <class Word>
 struct BandCells {
   Word low, high;
   // How many letters the pattern lacks on the path that comes to this bit. Of the lowest bit none is known.
-  SLUICE_HOST_DEVICE std::int32_t inserted_down_from(std::int32_t bit) const { return leading_ones(static_cast<Word>((low & high) << (BandOf<Word>::bits - 1 - bit))); }
-  SLUICE_HOST_DEVICE bool is_missing(std::int32_t bit) const { return (low >> bit & 1U) != 0; }
-  SLUICE_HOST_DEVICE bool is_other(std::int32_t bit) const { return (high >> bit & 1U) != 0; }
+  SLUICE_HOST_DEVICE std::int32_t inserted_down_from(std::int32_t bit) const {
+    return leading_ones(static_cast<Word>((low & high) << (BandOf<Word>::bits - 1 - bit)));
+  }
+  SLUICE_HOST_DEVICE bool is_missing(std::int32_t bit) const { return (static_cast<std::uint32_t>(low >> bit) & 1U) != 0; }
+  SLUICE_HOST_DEVICE bool is_other(std::int32_t bit) const { return (static_cast<std::uint32_t>(high >> bit) & 1U) != 0; }
 };
 
 template <class Word>

@@ -47,7 +47,7 @@ struct MemoryLayout {
 constexpr MemoryLayout layout_of(std::int32_t columns) {
   const auto room = static_cast<std::size_t>(columns);
   MemoryLayout layout{};
-  layout.planes = VoteMemory::cell_bytes(room) * sluice::cuda::warp_lanes;
+  layout.planes = VoteMemory::cell_bytes(room, sluice::cuda::warp_lanes);
   layout.ballots = layout.planes + LetterPlanes::all_words(columns) * sluice::cuda::warp_lanes * sizeof(std::uint32_t);
   layout.texts = layout.ballots + VoteMemory::ballot_words(room) * sizeof(std::uint32_t);
   layout.bytes = (layout.texts + 2 * room + 255) / 256 * 256;

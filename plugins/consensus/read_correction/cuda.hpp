@@ -10,7 +10,7 @@
 //   write_votes     writes it there: consensuses, and the letters at the sites, which are aligned once more for that
 //
 // Windows that a device can't do are left to the CPU: those of more than most_voters sequences, of consensuses for which most_columns are no room, and
-// of sequences with about 64 differences or more, whose paths may leave the band.
+// of sequences with about 128 differences or more, whose paths may leave the band.
 
 #include <cuda_runtime_api.h>
 

@@ -41,11 +41,13 @@ struct WindowSequences {
 struct VoteMemory {
   std::int32_t columns;    // that a consensus may have
   std::uint32_t* planes;   // LetterPlanes::all_words(columns) for each thread
-  std::byte* cells;        // of the wider band, cell_bytes(columns) for each thread
+  std::byte* cells;        // cell_bytes(columns, threads)
   std::uint32_t* ballots;  // ballot_words(columns)
   char* texts;             // two of `columns`
 
-  static constexpr std::size_t cell_bytes(std::size_t columns) { return columns * 2 * sizeof(std::uint64_t); }
+  // Threads that may be in the wider band at a time: they take as much as all do in the other one.
+  static constexpr std::uint32_t wide_slots(std::uint32_t threads) { return threads < 4 ? 1 : threads / 4; }
+  static constexpr std::size_t cell_bytes(std::size_t columns, std::uint32_t threads) { return columns * 2 * sizeof(WideWord) * wide_slots(threads); }
   static constexpr std::size_t ballot_words(std::size_t columns) { return (columns + 1) * BallotRow::words; }
 };
 
@@ -253,9 +255,15 @@ class WindowVote {
     std::uint32_t letters = 0;
     for (first_ = 0; first_ < sequences_.count; first_ += team_.size()) {
       take_sequences(letters);
-      bool waits = align<std::uint32_t>(length_ > 0, at_base);
-      if (team_.any(waits)) waits = align<std::uint64_t>(waits, at_base);
-      if (team_.any(waits)) return false;
+      const Slot of_thread{length_ > 0, team_.rank(), team_.size()};
+      bool waits = align<NarrowWord>(of_thread, at_base);
+      while (team_.any(waits)) {
+        std::uint32_t waiting = 0;
+        Slot slot{waits, team_.sum_before(waits ? 1 : 0, waiting), VoteMemory::wide_slots(team_.size())};
+        slot.is_taken = waits && slot.number < slot.count;
+        if (team_.any(align<WideWord>(slot, at_base))) return false;
+        waits = waits && !slot.is_taken;
+      }
     }
     return true;
   }
@@ -284,85 +292,93 @@ class WindowVote {
     taken_words_ = words;
   }
 
-  // Aligns the sequences of the threads that want it. True: it wants it, and its paths may leave the band.
+  // Whether a thread has a place for its cells, and which.
+  struct Slot {
+    bool is_taken;
+    std::uint32_t number, count;
+  };
+
+  // Aligns the sequences of the threads with a place. True: the thread's paths may leave the band.
   template <class Word, class AtEachBase>
-  SLUICE_HOST_DEVICE bool align(bool wants, AtEachBase& at_base) {
+  SLUICE_HOST_DEVICE bool align(Slot slot, AtEachBase& at_base) {
     using Band = BandOf<Word>;
+    const bool wants = slot.is_taken;
     const std::int32_t longer = length_ - columns_;
-    const bool reaches_end = wants && Band::has(longer);
-    const std::int32_t end = reaches_end ? Band::bit_of(longer) : Band::middle;
-    const std::int32_t differences = fill<Word>(end);
-    const bool known = reaches_end && Band::holds(differences, longer);
-    if (team_.any(known)) walk_back<Word>(known, end, at_base);
-    return wants && !known;
+    slot.is_taken = wants && Band::has(longer);
+    const std::int32_t end = slot.is_taken ? Band::bit_of(longer) : Band::middle;
+    const std::int32_t differences = fill<Word>(slot, end);
+    slot.is_taken = slot.is_taken && Band::holds(differences, longer);
+    if (team_.any(slot.is_taken)) walk_back<Word>(slot, end, at_base);
+    return wants && !slot.is_taken;
   }
 
+  // [column][low and high][slot]
   template <class Word>
-  SLUICE_HOST_DEVICE Word* cells() const {
-    return reinterpret_cast<Word*>(memory_.cells) + team_.rank();
+  SLUICE_HOST_DEVICE Word* cells(const Slot& slot, std::int32_t column) const {
+    return reinterpret_cast<Word*>(memory_.cells) + static_cast<std::size_t>(column) * 2 * slot.count + slot.number;
   }
 
   // The differences at the last column's bit `end`.
   template <class Word>
-  SLUICE_HOST_DEVICE std::int32_t fill(std::int32_t end) {
+  SLUICE_HOST_DEVICE std::int32_t fill(const Slot& slot, std::int32_t end) {
     BandColumn<Word> band;
     const LetterPlanes planes(memory_.planes, team_.size(), team_.rank());
-    const std::size_t threads = team_.size();
-    Word* to = cells<Word>();
     std::int32_t differences = end > BandOf<Word>::middle ? end - BandOf<Word>::middle : 0;
     for (std::int32_t first = 0; first < columns_; first += band_word_bits) {
       const LetterBits pattern = letter_bits(team_, consensus_, columns_, first);
       const BandLetters<Word> text(planes, first / band_word_bits);
       const std::int32_t count = columns_ - first < band_word_bits ? columns_ - first : band_word_bits;
-      for (std::int32_t i = 0; i < count; ++i) {
+      Word* to = cells<Word>(slot, first);
+      for (std::int32_t i = 0; i < count; ++i, to += 2 * slot.count) {
         const BandCells<Word> cells = band.next(text.equal(i, pattern));
-        to[0] = cells.low;
-        to[threads] = cells.high;
-        to += 2 * threads;
-        differences += static_cast<std::int32_t>(~(band.same_diagonal >> end) & 1U);
+        if (slot.is_taken) {
+          to[0] = cells.low;
+          to[slot.count] = cells.high;
+        }
+        differences += static_cast<std::int32_t>(~static_cast<std::uint32_t>(band.same_diagonal >> end) & 1U);
       }
     }
     return differences;
   }
 
+  template <class Word>
+  SLUICE_HOST_DEVICE BandCells<Word> fetch_cells(const Slot& slot, std::int32_t column) const {
+    if (!slot.is_taken || column < 0) return {0, 0};
+    const Word* const from = cells<Word>(slot, column);
+    return {from[0], from[slot.count]};
+  }
+
   template <class Word, class AtEachBase>
-  SLUICE_HOST_DEVICE void walk_back(bool known, std::int32_t end, AtEachBase& at_base) {
-    using Band = BandOf<Word>;
+  SLUICE_HOST_DEVICE void walk_back(const Slot& slot, std::int32_t end, AtEachBase& at_base) {
     const LetterPlanes planes(memory_.planes, team_.size(), team_.rank());
-    const std::size_t threads = team_.size();
-    const Word* from = cells<Word>() + static_cast<std::size_t>(columns_ - 1) * 2 * threads;
-    BandCells<Word> next{from[0], from[threads]};
+    BandCells<Word> next = fetch_cells<Word>(slot, columns_ - 1);
     at_base.begin();
     std::int32_t at = end;
     for (std::int32_t first = (columns_ - 1) / band_word_bits * band_word_bits; first >= 0; first -= band_word_bits) {
       const BandLetters<Word> text(planes, first / band_word_bits);
       for (std::int32_t i = (columns_ - first < band_word_bits ? columns_ - first : band_word_bits) - 1; i >= 0; --i) {
         const BandCells<Word> cells = next;
-        if (first + i > 0) {  // asked for before it is needed
-          from -= 2 * threads;
-          next = {from[0], from[threads]};
-        }
+        next = fetch_cells<Word>(slot, first + i - 1);  // before they are needed
         const std::int32_t inserted = cells.inserted_down_from(at);
         at -= inserted;
         const bool missing = cells.is_missing(at), differs = cells.is_other(at);
         at_base(AtBase{.base = first + i,
-                       .known = known,
+                       .known = slot.is_taken,
                        .missing = missing,
                        .differs = differs,
                        .inserts = inserted > 0,
-                       .letters_before = first + i + 1 + at - Band::middle,
+                       .letters_before = first + i + 1 + at - BandOf<Word>::middle,
                        .code = text.code(i, at),
                        .inserted_code = text.code(i, at + (inserted > 0 ? 1 : 0))});
-        at += missing && at < Band::bits - 1 ? 1 : 0;  // known paths stay inside
+        at += missing ? 1 : 0;
       }
     }
     // What is left is before the first base.
-    const bool inserts = at > Band::middle;
     at_base(AtBase{.base = -1,
-                   .known = known,
+                   .known = slot.is_taken,
                    .missing = false,
                    .differs = false,
-                   .inserts = inserts,
+                   .inserts = at > BandOf<Word>::middle,
                    .letters_before = 0,
                    .code = 0,
                    .inserted_code = planes.first_code()});
