@@ -203,8 +203,8 @@ std::string with_odd_letters(WindowRandom& random, std::string text, unsigned on
   return text;
 }
 
-// Of two haplotypes. Odd ones have empty, unrelated and too long sequences, other letters, and lengths that do not fit; some are not polished, or have
-// failed.
+// Of two haplotypes. Odd ones have empty, unrelated and too long sequences, other letters, and lengths that do not fit; some are not polished, or
+// have failed.
 Windows made_windows(WindowRandom& random, const Kind& kind, std::size_t count) {
   Windows windows;
   WindowColumns& columns = windows.columns;
@@ -271,9 +271,9 @@ void check(const char* name, const Windows& windows, const Check& how) {
         is_different[i] = expected.outcome != cuda::Outcome::voted || !actual[i].consensus.empty() || !actual[i].sites.places.empty();
         continue;
       }
-      is_different[i] = actual[i].outcome != expected.outcome || actual[i].consensus != expected.consensus ||
-                        (how.sites == Sites::wanted &&
-                         (actual[i].sites.places != expected.sites.places || actual[i].sites.letters != expected.sites.letters));
+      is_different[i] =
+          actual[i].outcome != expected.outcome || actual[i].consensus != expected.consensus ||
+          (how.sites == Sites::wanted && (actual[i].sites.places != expected.sites.places || actual[i].sites.letters != expected.sites.letters));
       is_changed[i] = expected.consensus != windows.consensus_of(i);
       has_sites[i] = !expected.sites.places.empty();
     }
@@ -297,7 +297,8 @@ void check_all(std::size_t count) {
   check("without sites", made_windows(random, {.least_length = 50}, count), {.sites = Sites::unwanted});
   check("without qualities", made_windows(random, {.has_qualities = false}, count), {.rounds = 1});
   check("short ones, 40 % errors", made_windows(random, {.most_length = 12, .most_sequences = 8, .errors = 40}, count), {.rounds = 5});
-  check("long ones", made_windows(random, {.least_length = 200, .most_length = 480, .most_sequences = 30, .errors = 8}, count / 4 + 1), {.most_left = 0.1});
+  check("long ones", made_windows(random, {.least_length = 200, .most_length = 480, .most_sequences = 30, .errors = 8}, count / 4 + 1),
+        {.most_left = 0.1});
   check("too long ones", made_windows(random, {.least_length = 400, .most_length = 800, .most_sequences = 10, .errors = 4}, count / 10 + 1),
         {.most_left = 1});
   check("many sequences", made_windows(random, {.most_sequences = 200}, count / 8 + 1), {.most_left = 0.05});
@@ -324,9 +325,11 @@ void measure(double thousands, int runs) {
       std::size_t left = 0;
       for (const Voted& voted : voter.outcomes()) left += voted.outcome == cuda::Outcome::left ? 1 : 0;
       const auto letters = static_cast<double>(windows.columns.letters.size());
-      std::printf("TIME votes, 100 bp x 30, %2.0f %% errors, %s: %zu windows %7.2f ms = %8.1f k windows/s, %6.1f Gbases/s of sequences, %u blocks, %zu left\n",
-                  errors, sites == Sites::wanted ? "sites   " : "no sites", windows.count(), milliseconds,
-                  static_cast<double>(windows.count()) / milliseconds, letters / milliseconds / 1e6, voter.blocks(), left);
+      std::printf(
+          "TIME votes, 100 bp x 30, %2.0f %% errors, %s: %zu windows %7.2f ms = %8.1f k windows/s, %6.1f Gbases/s of sequences, %u blocks, %zu "
+          "left\n",
+          errors, sites == Sites::wanted ? "sites   " : "no sites", windows.count(), milliseconds,
+          static_cast<double>(windows.count()) / milliseconds, letters / milliseconds / 1e6, voter.blocks(), left);
     }
     ConsensusVote vote;
     const std::size_t some = std::min<std::size_t>(windows.count(), 2000);

@@ -43,7 +43,8 @@ struct BallotRow {
   // Instead of `base`, or itself. contested: becomes true if another letter has an eighth of the votes.
   SLUICE_HOST_DEVICE ElectedLetter elect_base(char base, bool& contested) const {
     constexpr std::uint32_t none = 5;
-    const std::int32_t votes[] = {of_letter(0, 0), of_letter(0, 1), of_letter(0, 2), of_letter(0, 3), 0, static_cast<std::int32_t>(word[2] & 0xFFFFU)};
+    const std::int32_t votes[] = {
+        of_letter(0, 0), of_letter(0, 1), of_letter(0, 2), of_letter(0, 3), 0, static_cast<std::int32_t>(word[2] & 0xFFFFU)};
     const std::uint32_t held = nucleotide_code(base);
     const std::int32_t all = votes[0] + votes[1] + votes[2] + votes[3] + votes[none];
     if (8 * (all - votes[held]) >= all && second_votes(votes) * 8 >= (all < 1 ? 1 : all)) contested = true;

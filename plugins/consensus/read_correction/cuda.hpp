@@ -9,8 +9,8 @@
 //   place_votes     where the outcome of each window goes
 //   write_votes     writes it there: consensuses, and the letters at the sites, which are aligned once more for that
 //
-// Windows that a device can't do are left to the CPU: those of more than most_voters sequences, of consensuses for which most_columns are no room, and
-// of sequences with about 128 differences or more, whose paths may leave the band.
+// Windows that a device can't do are left to the CPU: those of more than most_voters sequences, of consensuses for which most_columns are no room,
+// and of sequences with about 128 differences or more, whose paths may leave the band.
 
 #include <cuda_runtime_api.h>
 

@@ -3,8 +3,10 @@
 // consensus_vote's calls on a CUDA device.
 #ifdef SLUICE_WITH_CUDA
 #include <algorithm>
-#include <cstring>
 #include <sluice/cuda.hpp>
+#include <span>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "read_correction/cuda.hpp"
@@ -15,7 +17,7 @@ namespace {
 
 using sluice::cuda::DeviceCall;
 
-// What the warps of a call work in: all of an H200 at once take about 0.3 GB for windows of 150 bases.
+// What the warps of a call work in: those that an H200 runs at once take 0.17 GB for windows of 150 bases.
 constexpr std::size_t most_scratch_bytes = std::size_t{512} << 20U;
 
 cuda::DeviceWindows windows_on_device(const DeviceCall& device, const Batch& in, bool has_qualities) {
@@ -156,13 +158,16 @@ void VoteStage::process_cuda(const Call& call, const Batch& in, Output& out) {
     column.values = device.download(values, total(column));
     column.copy(make(column.offsets(out, left, of_window)), left, of_window);
   };
-  give(text, written.text, [](const LeftWindow& window) -> const std::string& { return window.voted; },
-       [&](const Buffer& offsets) { return out.text("voted_consensus", offsets); });
+  give(
+      text, written.text, [](const LeftWindow& window) -> const std::string& { return window.voted; },
+      [&](const Buffer& offsets) { return out.text("voted_consensus", offsets); });
   if (!wants_sites_) return;
-  give(site_places, written.site_places, [](const LeftWindow& window) -> const std::vector<std::int32_t>& { return window.sites.places; },
-       [&](const Buffer& offsets) { return out.list<std::int32_t>("site_place", offsets); });
-  give(site_letters, written.site_letters, [](const LeftWindow& window) -> const std::string& { return window.sites.letters; },
-       [&](const Buffer& offsets) { return out.text("site_letters", offsets); });
+  give(
+      site_places, written.site_places, [](const LeftWindow& window) -> const std::vector<std::int32_t>& { return window.sites.places; },
+      [&](const Buffer& offsets) { return out.list<std::int32_t>("site_place", offsets); });
+  give(
+      site_letters, written.site_letters, [](const LeftWindow& window) -> const std::string& { return window.sites.letters; },
+      [&](const Buffer& offsets) { return out.text("site_letters", offsets); });
 }
 
 }  // namespace sluice::read_correction

@@ -54,12 +54,12 @@ struct VoteMemory {
 // What a sequence has at one base of the consensus, or if base is -1, before all of them.
 struct AtBase {
   std::int32_t base;
-  bool known;                    // of others nothing is to be counted
-  bool missing, differs;         // the letter
-  bool inserts;                  // letters behind it that the consensus lacks
-  std::int32_t letters_before;   // letters that belong to this base and to those before
-  std::uint32_t code;            // of the letter, if it is not missing
-  std::uint32_t inserted_code;   // of the first one behind it, if it inserts
+  bool known;                   // of others nothing is to be counted
+  bool missing, differs;        // the letter
+  bool inserts;                 // letters behind it that the consensus lacks
+  std::int32_t letters_before;  // letters that belong to this base and to those before
+  std::uint32_t code;           // of the letter, if it is not missing
+  std::uint32_t inserted_code;  // of the first one behind it, if it inserts
 };
 
 template <class Team>
@@ -153,8 +153,9 @@ class WindowVote {
       --site;
       if (!at.known) return;
       const bool has_letter = !at.missing && !(at.differs && at.code == ambiguous_code);
-      letters[vote.letter_of_site(site, vote.first_ + vote.team_.rank())] =
-          !has_letter ? '-' : at.differs ? letter_of_code(at.code) : vote.consensus_[at.base];
+      letters[vote.letter_of_site(site, vote.first_ + vote.team_.rank())] = !has_letter  ? '-'
+                                                                            : at.differs ? letter_of_code(at.code)
+                                                                                         : vote.consensus_[at.base];
     }
   };
 
