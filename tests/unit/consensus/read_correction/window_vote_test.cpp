@@ -10,7 +10,6 @@
 #include <mutex>
 #include <numeric>
 #include <thread>
-#include <type_traits>
 
 #include "read_correction/consensus_vote.hpp"
 #include "unit/consensus/read_correction/simulated_reads.hpp"
@@ -21,6 +20,7 @@ namespace {
 
 class LoneThread {
  public:
+  static constexpr std::uint32_t threads = 1;
   std::uint32_t rank() const { return 0; }
   std::uint32_t size() const { return 1; }
   void sync() {}
@@ -43,16 +43,19 @@ class LoneThread {
 };
 
 // What they say to each other goes through memory between two barriers.
-class FourThreads {
+template <std::uint32_t count>
+class Threads {
  public:
-  static constexpr std::uint32_t threads = 4;
+  static constexpr std::uint32_t threads = count;
   std::uint32_t rank() const { return rank_; }
   std::uint32_t size() const { return threads; }
   void sync() { shared_.barrier.arrive_and_wait(); }
   bool any(bool flag) { return ballot(flag) != 0; }
   std::uint32_t ballot(bool flag) {
     const auto all = exchange(flag ? 1 : 0);
-    return all[0] | all[1] << 1 | all[2] << 2 | all[3] << 3;
+    std::uint32_t bits = 0;
+    for (std::uint32_t rank = 0; rank < threads; ++rank) bits |= all[rank] << rank;
+    return bits;
   }
   std::uint32_t sum(std::uint32_t value) {
     std::uint32_t total = 0;
@@ -74,7 +77,7 @@ class FourThreads {
     std::vector<std::jthread> running;
     for (std::uint32_t rank = 0; rank < threads; ++rank)
       running.emplace_back([&, rank] {
-        FourThreads team(shared, rank);
+        Threads team(shared, rank);
         body(team);
       });
   }
@@ -84,7 +87,7 @@ class FourThreads {
     std::barrier<> barrier{threads};
     std::array<std::uint32_t, threads> word{};
   };
-  FourThreads(Shared& shared, std::uint32_t rank) : shared_(shared), rank_(rank) {}
+  Threads(Shared& shared, std::uint32_t rank) : shared_(shared), rank_(rank) {}
   std::array<std::uint32_t, threads> exchange(std::uint32_t mine) {
     shared_.word[rank_] = mine;
     sync();
@@ -122,7 +125,7 @@ Outcome of_cpu(const Window& window, std::int32_t rounds) {
 template <class Team>
 Outcome of_team(const Window& window, std::int32_t rounds, std::int32_t columns) {
   const auto room = static_cast<std::size_t>(columns);
-  const std::uint32_t threads = std::is_same_v<Team, LoneThread> ? 1 : FourThreads::threads;
+  constexpr std::uint32_t threads = Team::threads;
   // What nobody has written shows.
   std::vector<std::uint32_t> planes(LetterPlanes::all_words(columns) * threads, 0xABABABAB), ballots(VoteMemory::ballot_words(room), 0xABABABAB),
       mask((room + 31) / 32, 0xABABABAB);
@@ -238,10 +241,19 @@ TEST_CASE("a device's votes and sites are the CPU's") {
   CHECK(compare<LoneThread>({.most_length = 12, .most_sequences = 8, .most_errors = 0.4, .is_odd = true}, 1500, random).changed > 200);
 }
 
-TEST_CASE("so are those of four threads, which have four of the sequences at a time") {
+TEST_CASE("so are those of several threads, which have as many of the sequences at a time") {
   std::mt19937 random(52);
-  CHECK(compare<FourThreads>({.most_length = 80, .most_sequences = 13, .is_odd = true}, 60, random).sites > 0);
-  CHECK(compare<FourThreads>({.most_length = 40, .most_sequences = 4}, 30, random).changed > 5);
+  CHECK(compare<Threads<4>>({.most_length = 80, .most_sequences = 13, .is_odd = true}, 60, random).sites > 0);
+  CHECK(compare<Threads<4>>({.most_length = 40, .most_sequences = 4}, 30, random).changed > 5);
+  CHECK(compare<Threads<32>>({.most_length = 30, .most_sequences = 42, .is_odd = true}, 5, random).left < 5);
+  // Eight of a warp's are in the wider band at a time.
+  Window window;
+  window.consensus = simulated_reads::random_bases(20, random);
+  for (int i = 0; i < 36; ++i) window.add(window.consensus + (i % 3 == 0 ? "" : simulated_reads::random_bases(33 + random() % 10, random)));
+  const Outcome expected = of_cpu(window, 1), actual = of_team<Threads<32>>(window, 1, 60);
+  CHECK(actual.is_there);
+  CHECK(actual.consensus == expected.consensus);
+  CHECK(actual.sites.letters == expected.sites.letters);
 }
 
 TEST_CASE("sums of as many voters as there may be are right, and a consensus that becomes too long is left to the CPU") {
