@@ -511,12 +511,16 @@ section_contract() {
   local folder=$work/sets/contract
   head -c 40000 "$folder/reference.fa" >"$folder/target.fa"
   make_rna rna004 400
+  # 20 times a short reference: reads that correct each other.
+  [ -e "$folder/overlapping.fastq.gz" ] || "$sluice" run "$runtime/pipelines/simulate.toml" --plugin-dir "$runtime/lib" --reference "$folder/target.fa" --reads 200 --mean-length 4000 \
+    --error-rate 0.08 --seed 19 --output-prefix "$folder/overlapping" --quiet
   local -A of=(
     [methylation]="signal=$folder/reads.blow5 alignments=$folder/reads.bam reads=$folder/reads.fastq.gz reference=$folder/reference.fa output=$work/unused"
     [map]="reference=$folder/reference.fa reads=$folder/reads.fastq.gz output=$work/unused"
     [map sam]="reference=$folder/reference.fa reads=$folder/reads.fastq.gz format=sam output=$work/unused"
     [seed]="reference=$folder/reference.fa reads=$folder/reads.fastq.gz output=$work/unused"
     [classify_signal]="signal=$folder/reads.blow5 target=$folder/target.fa output=$work/unused"
+    [correct]="reads=$folder/overlapping.fastq.gz output=$work/unused"
     [resquiggle]="signal=$work/sets/rna004/reads.blow5 reads=$work/sets/rna004/reads.fastq.gz output=$work/unused"
   )
   [ ! -e "$data/windows/windows.txt" ] || of[consensus]="windows=$data/windows/windows.txt output=$work/unused"

@@ -7,21 +7,16 @@
 #include <sluice/sequence/bases.hpp>
 
 #include "read_correction/strand_letters.hpp"
+#include "read_correction/vote_rules.hpp"
 
 namespace sluice::read_correction {
 namespace {
 
 constexpr std::size_t none = 5;
-// Of a gap at the very end of a sequence, where there is a neighbour on one side only: about the mean of a nanopore read.
-constexpr std::uint8_t votes_without_neighbour = 10;
 
 // Loops of a fixed number of steps, which compilers turn into vectors.
 constexpr std::size_t at_once = 16;
 constexpr std::size_t padding = Agreement::padding;
-
-constexpr std::uint8_t vote_of(char quality) {
-  return static_cast<std::uint8_t>(std::max<std::int8_t>(static_cast<std::int8_t>(quality), '"') - '!');
-}
 
 void votes_of(const char* __restrict qualities, std::uint8_t* __restrict votes) {
   for (std::size_t i = 0; i < at_once; ++i) votes[i] = vote_of(qualities[i]);
@@ -29,17 +24,6 @@ void votes_of(const char* __restrict qualities, std::uint8_t* __restrict votes) 
 
 void lower_of_neighbours(const std::uint8_t* __restrict votes, std::uint8_t* __restrict lower) {
   for (std::size_t i = 0; i < at_once; ++i) lower[i] = std::min(votes[i], votes[i + 1]);
-}
-
-// Of A, C, G and T, for the one with the second most.
-template <class Ballot>
-std::int64_t second_votes(const Ballot& votes) {
-  std::int64_t most = 0, second = 0;
-  for (std::size_t code = 0; code < ambiguous_code; ++code) {
-    second = std::max(second, std::min(most, votes[code]));
-    most = std::max(most, votes[code]);
-  }
-  return second;
 }
 
 }  // namespace

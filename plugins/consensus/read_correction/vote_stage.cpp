@@ -8,10 +8,6 @@
 namespace sluice::read_correction {
 namespace {
 
-constexpr std::size_t windows_per_part = 32;
-// Memory of a workspace that one huge window has blown up is not kept.
-constexpr std::size_t kept_bytes = std::size_t{8} << 20U;
-
 bool fit_together(std::string_view sequences, std::span<const std::int32_t> lengths, std::string_view qualities) {
   std::uint64_t letters = 0;
   for (const std::int32_t length : lengths) {
@@ -37,6 +33,10 @@ void VoteStage::describe(Describe<VoteStage>& d) {
   d.gives("voted_consensus", "utf8", "the consensus after the votes");
   d.gives("site_place", "list<i32>", "bases of voted_consensus for which many of the sequences have another one", Needed::optional);
   d.gives("site_letters", "utf8", "per site the letter of each sequence, '-' for none of A, C, G and T", Needed::optional);
+#ifdef SLUICE_WITH_CUDA
+  d.implementation<&VoteStage::process_cuda>(
+      "cuda", "a warp a window, through all votes and its sites; windows of sequences that are not alike are left to the CPU");
+#endif
   d.reason("bad_sequences", "lengths, letters and qualities of the sequences do not fit each other");
 }
 
@@ -60,6 +60,12 @@ Estimate VoteStage::estimate(const Batch& in) const {
   return e;
 }
 
+void VoteStage::vote(ConsensusVote& workspace, std::string_view sequences, std::span<const std::int32_t> lengths, std::string_view qualities,
+                     std::string& voted, VariantSites& sites) const {
+  workspace.refine(sequences, lengths, qualities, rounds_, voted);
+  if (wants_sites_) workspace.find_sites(lengths, voted, sites);
+}
+
 void VoteStage::process(const Call& call, const Batch& in, Output& out) {
   const TextView sequences = in.text("sequences");
   const auto lengths = in.list<std::int32_t>("sequence_length");
@@ -67,7 +73,7 @@ void VoteStage::process(const Call& call, const Batch& in, Output& out) {
   const auto is_polished = in.column<std::uint8_t>("is_polished");
   const auto rows = static_cast<std::size_t>(in.rows());
   std::vector<std::string> voted(rows);
-  std::vector<VariantSites> sites(wants_sites_ ? rows : 0);
+  std::vector<VariantSites> sites(rows);
   call.parallel_for(rows, windows_per_part, [&](std::size_t begin, std::size_t end) {
     auto workspace = workspaces_.take();
     for (std::size_t r = begin; r < end && !call.cancelled(); ++r) {
@@ -80,8 +86,7 @@ void VoteStage::process(const Call& call, const Batch& in, Output& out) {
       }
       voted[r] = consensus[row];
       if (is_polished[r] == 0 || lengths[row].size() < 2 || rounds_ == 0) continue;
-      workspace->refine(sequences[row], lengths[row], qualities, rounds_, voted[r]);
-      if (wants_sites_) workspace->find_sites(lengths[row], voted[r], sites[r]);
+      vote(*workspace, sequences[row], lengths[row], qualities, voted[r], sites[r]);
     }
     if (workspace->bytes() > kept_bytes) workspace.discard();
   });

@@ -2,7 +2,9 @@
 // SPDX-FileCopyrightText: The sluice authors
 #pragma once
 #include <sluice/stage.hpp>
+#include <span>
 #include <string>
+#include <string_view>
 
 #include "read_correction/consensus_vote.hpp"
 
@@ -19,8 +21,19 @@ class VoteStage {
   VoteStage(const Setup& setup, const Parameters& p);
   Estimate estimate(const Batch& in) const;
   void process(const Call& call, const Batch& in, Output& out);
+#ifdef SLUICE_WITH_CUDA
+  void process_cuda(const Call& call, const Batch& in, Output& out);
+#endif
 
  private:
+  static constexpr std::size_t windows_per_part = 32;
+  // Memory of a workspace that one huge window has blown up is not kept.
+  static constexpr std::size_t kept_bytes = std::size_t{8} << 20U;
+
+  // A window whose sequences vote. `voted`: the consensus, which becomes the outcome.
+  void vote(ConsensusVote& workspace, std::string_view sequences, std::span<const std::int32_t> lengths, std::string_view qualities,
+            std::string& voted, VariantSites& sites) const;
+
   std::int32_t rounds_;
   bool has_qualities_, wants_sites_;
   Workspaces<ConsensusVote> workspaces_;
