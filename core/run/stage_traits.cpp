@@ -20,6 +20,7 @@ std::vector<StageTraits> stage_traits(const RunContext& run, const Segments& seg
     if (planned.stage->device.find(':') != std::string::npos) traits.only_lane = planned.stage->device;
     traits.serial = (d.traits & (SLUICE_TRAIT_SERIAL | SLUICE_TRAIT_ORDERED)) != 0;
     traits.depth = static_cast<int>(std::find(plan.order.begin(), plan.order.end(), i) - plan.order.begin());
+    traits.stream = planned.stream;
     if (planned.stage->device_max_row_work > 0) traits.max_row_work = planned.stage->device_max_row_work;
     if (segments[i] && segments[i]->stages().size() > 1) traits.name += " to " + segments[i]->last().name();
   }

@@ -38,6 +38,7 @@ struct StageTraits {
   double max_row_work = std::numeric_limits<double>::infinity();  // rows above are the CPU's
   bool serial = false;                                            // one call at a time
   int depth = 0;                                                  // place in the run: later stages go first, so that memory gets free
+  std::size_t stream = 0;                                         // stages of one see the same batches: a regroup numbers its own anew
 };
 
 // One batch at one stage.

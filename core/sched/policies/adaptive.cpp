@@ -193,13 +193,17 @@ bool Options::should_explore(const Option& option) const {
 bool Options::better(const Option& a, const Option& b) const {
   const Task &x = *a.task, &y = *b.task;
   if (x.deadline != y.deadline) return x.deadline < y.deadline;
-  if (x.sequence + sequence_window < y.sequence) return true;
-  if (y.sequence + sequence_window < x.sequence) return false;
+  // Behind a regroup numbers say nothing of those in front of it: `correct` has more windows than piles, and the letters of windows, which the device
+  // waited for, stood behind all piles that waited.
+  const StageView &stage_a = view_.stages[a.group->stage], &stage_b = view_.stages[b.group->stage];
+  if (stage_a.traits.stream == stage_b.traits.stream) {
+    if (x.sequence + sequence_window < y.sequence) return true;
+    if (y.sequence + sequence_window < x.sequence) return false;
+  }
   if (a.explores != b.explores) return a.explores;
   const auto bucket = [](double advantage) { return std::isinf(advantage) ? 1e9 : std::floor(std::log2(std::max(advantage, 1e-9))); };
   if (bucket(a.advantage) != bucket(b.advantage)) return bucket(a.advantage) > bucket(b.advantage);
-  const int depth_a = view_.stages[a.group->stage].traits.depth, depth_b = view_.stages[b.group->stage].traits.depth;
-  if (depth_a != depth_b) return depth_a > depth_b;
+  if (stage_a.traits.depth != stage_b.traits.depth) return stage_a.traits.depth > stage_b.traits.depth;
   return x.sequence < y.sequence;
 }
 
