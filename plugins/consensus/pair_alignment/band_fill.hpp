@@ -1,21 +1,25 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #pragma once
-// Edit distances in a band around the diagonal, 64 rows at a time by bits (Myers, J. ACM 1999, in Hyyro's form with carries between blocks), and
-// several such blocks at a time by vectors.
+// Edit distances in a band around the cheapest paths, 64 rows at a time by bits (Myers, J. ACM 1999, in Hyyro's form with carries between blocks),
+// and several such blocks at a time by vectors.
 //
-// Rows are bases of the query (1 to rows), columns bases of the target (1 to columns), D(i, j) the distance of the prefixes. The band holds the cells
-// whose diagonal i - j lies in [lowest_diagonal, highest_diagonal]. Rows are taken in strips of one vector of blocks; within a strip block b works
-// one column behind block b - 1, so that what leaves the bottom of a block enters the one below it in the next step:
+// Rows are bases of the query (1 to rows), columns bases of the target (1 to columns), D(i, j) the distance of the prefixes. Rows are taken in strips
+// of one vector of blocks; within a strip block b works two columns behind block b - 1, so that what leaves the bottom of a block enters the one
+// below it two steps later (in the next step it would have to be waited for: the way there is longer than the rest of a step):
 //
 //     step      s    s+1  s+2
 //     block 0   j    j+1  j+2        rows  64 each
-//     block 1   j-1  j    j+1
-//     block 2   j-2  j-1  j
+//     block 1   j-2  j-1  j
+//     block 2   j-4  j-3  j-2
 //
-// A strip spans the columns in which one of its rows lies in the band. Cells outside are taken as if they were reached by gaps alone from the nearest
-// cell inside, i.e. never too small, so that every path within the band has its exact cost.
+// A strip spans the columns in which paths of at most `limit` edits pass its rows, going by the distances at the bottom of the strip above (Ukkonen's
+// band is what is left of that where nothing is known of the distances). Cells outside are taken as if they were reached by gaps alone from the
+// nearest cell inside, i.e. never too small, so that every path of at most `limit` edits has its exact cost.
 
+#include <hwy/aligned_allocator.h>
+
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -27,40 +31,78 @@ constexpr int max_planes = 8;         // bits of a letter
 constexpr std::size_t max_lanes = 8;  // 64-bit lanes of a vector; padding of what is loaded as vectors
 
 struct BandProblem {
-  std::int64_t rows = 0, columns = 0;                      // both at least 1
-  std::int64_t lowest_diagonal = 0, highest_diagonal = 0;  // lowest <= min(0, rows - columns), highest >= max(0, rows - columns)
+  std::int64_t rows = 0, columns = 0;  // both at least 1
+  std::int64_t all_columns = 0;        // paths end in the last row of this column, which may lie behind `columns`
+  std::int64_t limit = 0;              // of edits; at least |rows - all_columns|
   int planes = 2;
   // Bit i of word w: that bit of the code of row 64 w + i + 1. Readable up to a multiple of max_lanes words.
   std::array<const std::uint64_t*, max_planes> row_bits{};
-  // [-j]: all ones if that bit of the code of column j is set, otherwise 0. Readable for j from 1 - max_lanes to columns + max_lanes.
-  std::array<const std::uint64_t*, max_planes> column_masks{};
+  // Odd and even columns for themselves. [j % 2][-(j / 2)]: all ones if that bit of the code of column j is set, otherwise 0. Readable for j / 2 from
+  // -max_lanes to columns / 2 + max_lanes.
+  std::array<std::array<const std::uint64_t*, 2>, max_planes> column_masks{};
 };
 
-// What is kept of a strip, for walking back: vectors (one a step) of two words a block.
+// Vectors of a trace, in pieces that stay where they are while more are needed, and are used again for the next trace.
+class TraceMemory {
+ public:
+  void reuse() { piece_ = used_ = 0; }
+  // Aligned as vectors are.
+  std::uint64_t* take(std::size_t words) {
+    if (used_ > 0 && used_ + words > pieces_[piece_].words) ++piece_, used_ = 0;
+    if (piece_ == pieces_.size()) pieces_.emplace_back();
+    if (Piece& piece = pieces_[piece_]; words > piece.words) {  // nothing is in it
+      piece.words = std::max(words, least_words);
+      piece.memory.reset();
+      piece.memory = hwy::AllocateAligned<std::uint64_t>(piece.words);
+    }
+    std::uint64_t* const taken = pieces_[piece_].memory.get() + used_;
+    used_ += words;
+    return taken;
+  }
+
+ private:
+  static constexpr std::size_t least_words = std::size_t{1} << 16;  // half a MiB: some strips of 8 kb
+  struct Piece {
+    hwy::AlignedFreeUniquePtr<std::uint64_t[]> memory;
+    std::size_t words = 0;
+  };
+  std::vector<Piece> pieces_;
+  std::size_t piece_ = 0, used_ = 0;
+};
+
+// What is kept for walking back.
 struct BandStrip {
   std::int64_t first_column = 0;
-  std::size_t offset = 0;  // in BandTrace::words
+  // Step s of a strip: `lanes` words whose bits are 0 where the diagonal step into (i, j) is on a shortest path and the one from (i - 1, j) is not,
+  // then `lanes` words whose bits are 0 where the step from (i, j - 1) is and the one from (i - 1, j) is not. Block b is in column first_column + s -
+  // 2 b.
+  const std::uint64_t* words = nullptr;
 };
 struct BandTrace {
   int lanes = 1;  // blocks of a strip
   std::vector<BandStrip> strips;
-  // Step s of a strip: `lanes` words whose bits say D(i, j) = D(i - 1, j) + 1, then `lanes` words whose bits say D(i, j) = D(i, j - 1) + 1, where
-  // block b is in column first_column + s - b.
-  std::vector<std::uint64_t> words;
+  TraceMemory memory;
 };
 
-// D(i, columns) for rows i from first_row on; the rows in the band are among them.
+// D(i, columns) for rows i from first_row on; the rows that paths of at most `limit` edits pass are among them.
 struct LastColumn {
   std::int64_t first_row = 0;
   std::vector<std::int32_t> distance;
 };
 
+// Steps along the bottom of the strip above. The highest bits: D(i, j) is not D(i, j - 1) + 1; it is D(i, j - 1) - 1.
+struct RowStep {
+  std::uint64_t not_up = 0, down = 0;
+};
 struct BandWorkspace {
-  std::vector<std::int64_t> row_steps;  // D(i, j) - D(i, j - 1) along the bottom of the strip above
-  std::vector<std::uint64_t> ups, downs;
+  std::vector<RowStep> row_steps;  // of columns
 };
 
-// Fills `last`, and `trace` if it is not nullptr.
-void fill_band(const BandProblem& problem, BandWorkspace& workspace, LastColumn& last, BandTrace* trace);
+// D(rows, columns), if `columns` is all_columns; exact if that is within the limit, otherwise the cost of some path.
+std::int64_t fill_with_trace(const BandProblem& problem, BandWorkspace& workspace, BandTrace& trace);
+void fill_last_column(const BandProblem& problem, BandWorkspace& workspace, LastColumn& last);
+
+// Bytes of a trace of such a problem, about.
+std::int64_t trace_bytes(std::int64_t rows, std::int64_t columns, std::int64_t limit);
 
 }  // namespace sluice::pair_alignment

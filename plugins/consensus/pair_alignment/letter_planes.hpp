@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #pragma once
-// Two sequences as bits of letter codes, in the forms that fill_band reads, of which any part in either direction can be had.
+// Two sequences as bits of letter codes, in the forms that band_fill reads, of which any part in either direction can be had.
 
 #include <array>
 #include <cstdint>
@@ -27,10 +27,18 @@ class LetterPlanes {
   void describe(Span query, Span target, Direction direction, BandProblem& problem);
 
  private:
-  // Per direction and plane.
-  std::array<std::array<std::vector<std::uint64_t>, max_planes>, 2> query_bits_, target_masks_;
-  std::array<std::vector<std::uint64_t>, max_planes> part_;  // query bits from the part's beginning on
-  std::int64_t query_length_ = 0, target_length_ = 0;
+  // Of one direction and plane.
+  struct Plane {
+    std::vector<std::uint64_t> query_bits;
+    // Of letters 2 m and 2 m + 1: forward from the last letter to the first, since column_masks counts downwards.
+    std::array<std::vector<std::uint64_t>, 2> target_masks;
+  };
+  void make(Direction direction);
+
+  std::array<std::array<Plane, max_planes>, 2> directions_;
+  std::array<bool, 2> is_made_{};
+  std::array<std::vector<std::uint64_t>, max_planes> part_;    // query bits from the part's beginning on
+  std::vector<std::uint8_t> query_, target_, backward_query_;  // codes
   int planes_ = 2;
 };
 

@@ -42,7 +42,7 @@ class PairAlignment {
       e.largest_row_work = std::max(e.largest_row_work, work);
     }
     e.output_bytes = static_cast<std::uint64_t>(e.work);
-    e.scratch_bytes = std::size_t{4} << 20;
+    e.scratch_bytes = PairAligner::memory_bytes(e.largest_row_work / 2);
     return e;
   }
 

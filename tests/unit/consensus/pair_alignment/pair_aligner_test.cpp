@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
+#define HWY_WANT_AVX3_DL  // as in band_fill.cpp
 #include "pair_alignment/pair_aligner.hpp"
 
 #include <doctest/doctest.h>
@@ -61,19 +62,26 @@ std::string as_text(const std::string& columns) {
   return text;
 }
 
-// The whole matrix, walked back by the rule of small pairs.
-Alignment by_definition(const std::string& query, const std::string& target) {
-  const std::size_t rows = query.size(), columns = target.size();
-  std::vector<std::vector<int>> d(rows + 1, std::vector<int>(columns + 1));
-  for (std::size_t i = 0; i <= rows; ++i)
-    for (std::size_t j = 0; j <= columns; ++j) {
+using Matrix = std::vector<std::vector<int>>;
+
+// From the first letters of both.
+Matrix distances(const std::string& query, const std::string& target) {
+  Matrix d(query.size() + 1, std::vector<int>(target.size() + 1));
+  for (std::size_t i = 0; i < d.size(); ++i)
+    for (std::size_t j = 0; j <= target.size(); ++j) {
       if (i == 0 || j == 0)
         d[i][j] = static_cast<int>(i + j);
       else
         d[i][j] = std::min({d[i - 1][j - 1] + (query[i - 1] == target[j - 1] ? 0 : 1), d[i - 1][j] + 1, d[i][j - 1] + 1});
     }
+  return d;
+}
+
+// The whole matrix, walked back by the rule of small pairs.
+std::string walked_back(const std::string& query, const std::string& target) {
+  const Matrix d = distances(query, target);
   std::string backwards;
-  std::size_t i = rows, j = columns;
+  std::size_t i = query.size(), j = target.size();
   while (i > 0 || j > 0) {
     if (i > 0 && (j == 0 || d[i - 1][j] + 1 == d[i][j]))
       backwards += 'I', --i;
@@ -82,7 +90,30 @@ Alignment by_definition(const std::string& query, const std::string& target) {
     else
       backwards += 'M', --i, --j;
   }
-  return {as_text({backwards.rbegin(), backwards.rend()}), d[rows][columns]};
+  return {backwards.rbegin(), backwards.rend()};
+}
+
+// And larger ones divided.
+std::string divided(const std::string& query, const std::string& target, std::size_t undivided_bytes) {
+  const std::size_t rows = query.size(), columns = target.size(), half = columns / 2;
+  if (rows == 0) return std::string(columns, 'D');
+  if (columns == 0) return std::string(rows, 'I');
+  if (columns == 1 || 20 * ((rows + 63) / 64) * columns + 8 * columns < undivided_bytes) return walked_back(query, target);
+  const Matrix left = distances(query, target.substr(0, half));
+  const Matrix right = distances({query.rbegin(), query.rend()}, {target.rbegin(), target.rend() - static_cast<std::ptrdiff_t>(half)});
+  const auto edits = [&](std::size_t row) { return left[row][half] + right[rows - row][columns - half]; };
+  std::vector<std::size_t> candidates;  // in the order of preference
+  for (std::size_t row = 1; row < rows; ++row) candidates.push_back(row);
+  candidates.push_back(0);
+  candidates.push_back(rows);
+  std::size_t best = candidates[0];
+  for (const std::size_t row : candidates)
+    if (edits(row) < edits(best)) best = row;
+  return divided(query.substr(0, best), target.substr(0, half), undivided_bytes) + divided(query.substr(best), target.substr(half), undivided_bytes);
+}
+
+Alignment by_definition(const std::string& query, const std::string& target, std::size_t undivided_bytes = std::size_t{1} << 20) {
+  return {as_text(divided(query, target, undivided_bytes)), distances(query, target)[query.size()][target.size()]};
 }
 
 }  // namespace
@@ -117,6 +148,32 @@ TEST_CASE("small pairs are aligned as the matrix says, with every instruction se
       CAPTURE(target);
       REQUIRE(got.operations == expected.operations);
       REQUIRE(got.edits == expected.edits);
+    }
+  });
+}
+
+// Repeats and few letters have many equally good alignments, so that walks in the trace of the whole pair miss the origins of parts.
+TEST_CASE("short pairs are divided as longer ones are, with every instruction set") {
+  sluice::testing::for_each_instruction_set([] {
+    Random random(4);
+    // The last two are divided until a part's trace is small enough.
+    for (const auto& [undivided_bytes, trace_bytes] : std::vector<std::pair<std::int64_t, std::int64_t>>{
+             {0, 1 << 20}, {100, 1 << 20}, {250, 1 << 20}, {600, 1 << 20}, {2000, 1 << 20}, {250, 10000}, {250, 5000}}) {
+      PairAligner aligner({.undivided_bytes = undivided_bytes, .trace_bytes = trace_bytes});
+      for (int i = 0; i < 1500; ++i) {
+        const char* alphabet = i % 3 == 0 ? "AC" : i % 11 == 0 ? "A" : "ACGT";
+        std::string target = letters(random, random() % (i % 2 == 0 ? 12 : 90), alphabet);
+        if (i % 5 == 0) target += target + target;
+        std::string query = i % 4 == 0 ? letters(random, random() % 150, alphabet) : with_errors(random, target, i % 10 * 0.08);
+        if (i % 7 == 0) query.erase(0, random() % (query.size() + 1));
+        const Alignment expected = by_definition(query, target, static_cast<std::size_t>(undivided_bytes));
+        const Alignment got = ours(aligner, query, target);
+        CAPTURE(query);
+        CAPTURE(target);
+        CAPTURE(undivided_bytes);
+        REQUIRE(got.operations == expected.operations);
+        REQUIRE(got.edits == expected.edits);
+      }
     }
   });
 }
