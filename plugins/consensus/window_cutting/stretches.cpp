@@ -11,19 +11,43 @@ namespace {
 
 // Two stretches with fewer bases between them are read at once: a system call takes as long as copying these.
 constexpr std::int64_t skipped_bases = 1024;
+// The beginning of a stretch that is not fetched from the file.
+constexpr std::size_t in_memory = ~std::size_t{0};
 
 }  // namespace
 
 void StretchFetcher::fetch(std::span<const Stretch> stretches, const Letters& letters) {
   sort_by_strand_of_sequence(stretches);
+  // Along each strand: in the order in which they are written each would wait for memory that nothing has announced.
+  std::erase_if(order_, [&](const Place& place) { return copy_from_memory(stretches[place.stretch], letters); });
+  fetch_from_file(stretches, letters);
+}
+
+bool StretchFetcher::copy_from_memory(const Stretch& stretch, const Letters& letters) const {
+  const std::uint64_t* const packed = store_->packed_bases(stretch.sequence);
+  const char* const all_qualities = store_->qualities_in_memory(stretch.sequence);
+  if (packed == nullptr || (all_qualities == nullptr && store_->has_qualities(stretch.sequence))) return false;
+  const auto begin = static_cast<std::size_t>(stretch.begin), end = static_cast<std::size_t>(stretch.end);
+  char *const bases = letters.bases.data() + stretch.at, *const qualities = letters.qualities.data() + stretch.at;
+  copy_bases(packed, begin, end, stretch.strand, bases);
+  if (all_qualities == nullptr)
+    std::fill_n(qualities, end - begin, unknown_quality_);
+  else
+    copy_qualities(all_qualities + begin, end - begin, stretch.strand, qualities);
+  return true;
+}
+
+void StretchFetcher::fetch_from_file(std::span<const Stretch> stretches, const Letters& letters) {
+  if (order_.empty()) return;
   fetched_ = 0;
-  begin_.resize(stretches.size());
+  begin_.assign(stretches.size(), in_memory);
   for (std::size_t first = 0, last = 0; first < order_.size(); first = last) {
     for (last = first + 1; last < order_.size() && order_[last].strand_of_sequence == order_[first].strand_of_sequence;) ++last;
     fetch_strand(stretches, std::span(order_).subspan(first, last - first));
   }
   // In the order in which they are written: what is read lies in the cache.
   for (std::size_t i = 0; i < stretches.size(); ++i) {
+    if (begin_[i] == in_memory) continue;
     const Stretch& stretch = stretches[i];
     std::copy_n(bases_.data() + begin_[i], stretch.end - stretch.begin, letters.bases.data() + stretch.at);
     std::copy_n(qualities_.data() + begin_[i], stretch.end - stretch.begin, letters.qualities.data() + stretch.at);
