@@ -50,12 +50,12 @@ class Band {
 
 class RunFinder {
  public:
-  RunFinder(const TemplateKmers& kmers, const Band& band, AnchorWorkspace& workspace) : kmers_(kmers), band_(band), workspace_(workspace) {}
+  RunFinder(const TemplateKmers& kmers, const PackedBases& read, const Band& band, AnchorWorkspace& workspace)
+      : kmers_(kmers), read_(read), band_(band), workspace_(workspace) {}
 
-  void find(std::string_view read) {
+  void find() {
     workspace_.runs.clear();
-    workspace_.read.assign(read);
-    find_candidates(kmers_.filter(), workspace_.read, kmers_.k(), workspace_.candidates);
+    find_candidates(kmers_.filter(), read_, kmers_.k(), workspace_.candidates);
     list_changes();
     for (std::size_t i = 0; i + 1 < workspace_.changes.size(); i += 2) {
       // Where the next candidates begin does not depend on what is found among these, so that a processor need not wait for it.
@@ -81,7 +81,7 @@ class RunFinder {
   // Adds the matches of a k-mer of the read, and of those behind it that only lengthen its run; how many those are. most: candidates behind it.
   std::int32_t look_up(std::int32_t begin, std::int32_t most) {
     const std::int32_t k = kmers_.k();
-    const std::int32_t first = kmers_.first(workspace_.read.kmer_at(begin, kmer_mask(k)));
+    const std::int32_t first = kmers_.first(read_.kmer_at(begin, kmer_mask(k)));
     if (first == TemplateKmers::none) return 0;
     if (!kmers_.is_single(first)) {
       for (std::int32_t at = first; at != TemplateKmers::none; at = kmers_.next(at))
@@ -91,7 +91,7 @@ class RunFinder {
     if (!band_.has(first, begin, k)) return 0;
     Anchor& run = add_match(first, begin);
     if (!band_.surely_has(first, begin)) return 0;
-    const std::int32_t more = kmers_.single_letters_behind(first, workspace_.read, begin, std::min(most, band_.room_behind(first, k)));
+    const std::int32_t more = kmers_.single_letters_behind(first, read_, begin, std::min(most, band_.room_behind(first, k)));
     if (more == 0 || !band_.surely_has(first + more, begin + more)) return 0;
     run.length += more;
     last_end_ += more;
@@ -113,6 +113,7 @@ class RunFinder {
   }
 
   const TemplateKmers& kmers_;
+  const PackedBases& read_;
   const Band& band_;
   AnchorWorkspace& workspace_;
   std::int32_t last_end_ = 0;  // on the read, of the runs
@@ -120,12 +121,12 @@ class RunFinder {
 
 }  // namespace
 
-void find_anchors(const TemplateKmers& kmers, std::string_view read, const OverlapPlace& place, std::int32_t reach, AnchorWorkspace& workspace,
+void find_anchors(const TemplateKmers& kmers, const PackedBases& read, const OverlapPlace& place, std::int32_t reach, AnchorWorkspace& workspace,
                   std::vector<Anchor>& anchors) {
   anchors.clear();
   std::vector<Anchor>& runs = workspace.runs;
   const Band band(place, reach);
-  RunFinder(kmers, band, workspace).find(read);
+  RunFinder(kmers, read, band, workspace).find();
   if (runs.empty()) return;
   workspace.score.resize(runs.size());
   workspace.highest_score.resize(runs.size());

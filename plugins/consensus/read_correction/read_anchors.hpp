@@ -6,7 +6,6 @@
 // keeps the others.
 
 #include <cstdint>
-#include <string_view>
 #include <vector>
 
 #include "read_correction/template_kmers.hpp"
@@ -27,7 +26,6 @@ struct OverlapPlace {
 };
 
 struct AnchorWorkspace {
-  PackedBases read;
   std::vector<std::uint64_t> candidates;  // a bit per k-mer of the read
   std::vector<std::int32_t> changes;      // where they begin and end
   std::vector<Anchor> runs;
@@ -38,7 +36,7 @@ struct AnchorWorkspace {
 // beyond the ends on the template. Both coordinates ascend, anchors do not touch each other's letters and have at least 4 letters. Replaces
 // `anchors`; none: no chain. A chain's score is its letters less 1 + d / 2 for each shift of d between diagonals; a shift above 30 + a third of the
 // distance is not made.
-void find_anchors(const TemplateKmers& kmers, std::string_view read, const OverlapPlace& place, std::int32_t reach, AnchorWorkspace& workspace,
+void find_anchors(const TemplateKmers& kmers, const PackedBases& read, const OverlapPlace& place, std::int32_t reach, AnchorWorkspace& workspace,
                   std::vector<Anchor>& anchors);
 
 }  // namespace sluice::read_correction

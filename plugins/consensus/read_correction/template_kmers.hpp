@@ -4,7 +4,6 @@
 // Where the k-mers of one read (the template of a pile) lie.
 
 #include <cstdint>
-#include <string_view>
 #include <vector>
 
 #include "read_correction/kmer_filter.hpp"
@@ -19,7 +18,7 @@ class TemplateKmers {
   static constexpr std::int32_t max_occurrences = 8;
 
   // Replaces what was there. 1 <= k <= 15. K-mers with a letter other than A, C, G, T are left out. Memory is kept from one call to the next.
-  void build(std::string_view bases, std::int32_t k);
+  void build(const PackedBases& bases, std::int32_t k);
 
   std::int32_t k() const { return k_; }
   // Valid until the next build().
