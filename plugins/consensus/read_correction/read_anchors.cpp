@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
+// Compiled once per instruction set and chosen at run time.
+
 #include "read_correction/read_anchors.hpp"
 
 #include <algorithm>
@@ -7,14 +9,20 @@
 #include <cmath>
 #include <cstdlib>
 
-namespace sluice::read_correction {
+// There are no vectors here: what the sets differ in are instructions for bits. AVX3_DL has no further ones, SSSE3 none over SSE4 on any machine
+// still in use.
+#define HWY_DISABLED_TARGETS (HWY_AVX3_DL | HWY_SSSE3)
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "read_correction/read_anchors.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace sluice::read_correction::HWY_NAMESPACE {
 namespace {
 
-// Runs before a run that may precede it in a chain. At 8 % errors a read of 8 kb has some 500 runs, few of them off the chain.
-constexpr std::size_t max_predecessors = 24;
 // Runs among which the one that a k-mer lengthens is looked for.
 constexpr std::size_t open_runs = 8;
-constexpr std::int32_t min_letters = 4;
 
 // Where anchors may lie: near the line between the overlap's ends.
 class Band {
@@ -29,10 +37,11 @@ class Band {
         highest_(overlap.template_end + reach) {}
 
   bool has(std::int32_t on_template, std::int32_t on_read, std::int32_t k) const {
-    if (on_template < lowest_ || on_template + k > highest_) return false;
+    if (!has_place(on_template, k)) return false;
     if (surely_has(on_template, on_read)) return true;
     return std::abs(on_template - (place_.template_begin + (on_read - place_.read_begin) * template_span_ / read_span_)) <= width_;
   }
+  bool has_place(std::int32_t on_template, std::int32_t k) const { return on_template >= lowest_ && on_template + k <= highest_; }
   // Without a division. It rounds by less than 1; so do doubles, but for lines so steep that nothing is near them.
   bool surely_has(std::int32_t on_template, std::int32_t on_read) const {
     constexpr double rounded = 3;
@@ -57,25 +66,77 @@ class RunFinder {
     workspace_.runs.clear();
     find_candidates(kmers_.filter(), read_, kmers_.k(), workspace_.candidates);
     list_changes();
-    for (std::size_t i = 0; i + 1 < workspace_.changes.size(); i += 2) {
-      // Where the next candidates begin does not depend on what is found among these, so that a processor need not wait for it.
-      const std::int32_t end = workspace_.changes[i + 1];
-      for (std::int32_t begin = workspace_.changes[i]; begin < end;) begin += 1 + look_up(begin, end - begin - 1);
+    list_guesses();
+    const std::int32_t k = kmers_.k();
+    for (std::size_t i = 0; i < guesses_; ++i) {
+      const GuessedRun& guess = workspace_.guesses[i];
+      std::int32_t begin = guess.read_begin;
+      if (guess.is_run != 0 && last_end_ < begin + k - 1) {
+        workspace_.runs.push_back({guess.template_begin, begin, k + guess.more});
+        last_end_ = begin + k + guess.more;
+        begin += 1 + guess.more;
+      }
+      while (begin < guess.end) begin += 1 + look_up(begin, guess.end - begin - 1);
     }
   }
 
  private:
   // Where candidates begin and end, in turn.
   void list_changes() {
-    workspace_.changes.clear();
+    constexpr std::size_t at_once = 6;  // most words have fewer changes: no branch depends on how many
+    workspace_.changes.resize(workspace_.candidates.size() * 64 + at_once);
+    std::int32_t* next = workspace_.changes.data();
     std::uint64_t before = 0;
     std::int32_t first = 0;
     for (const std::uint64_t word : workspace_.candidates) {
-      for (std::uint64_t changes = word ^ (word << 1U | before); changes != 0; changes &= changes - 1)
-        workspace_.changes.push_back(first + std::countr_zero(changes));
+      std::uint64_t changes = word ^ (word << 1U | before);
+      std::int32_t* const end = next + std::popcount(changes);
+      do {
+        for (std::size_t i = 0; i < at_once; ++i, changes &= changes - 1) next[i] = first + std::countr_zero(changes);
+        next += at_once;
+      } while (next < end);
+      next = end;
       before = word >> 63U;
       first += 64;
     }
+    changes_ = static_cast<std::size_t>(next - workspace_.changes.data());
+  }
+
+  // What is found at the beginning of each row of candidates. There are no branches, so that none is guessed wrong and look-ups do not wait for
+  // each other.
+  void list_guesses() {
+    const TemplateKmers::Tables tables = kmers_.tables();
+    const std::int32_t k = kmers_.k();
+    const auto bits_at = [](const std::uint64_t* words, std::int32_t place) { return bits_from(words, static_cast<std::size_t>(place) * 2); };
+    const auto is_at = [&](std::int32_t place, std::uint32_t kmer) {
+      return static_cast<std::uint32_t>((static_cast<std::uint32_t>(bits_at(tables.bases, place)) & tables.kmer_mask) == kmer);
+    };
+    const auto place_of = [](std::uint32_t slot) { return static_cast<std::int32_t>(slot - static_cast<std::uint32_t>(slot != 0)); };
+    workspace_.guesses.resize(changes_ / 2 + 1);
+    GuessedRun* next = workspace_.guesses.data();
+    for (std::size_t i = 0; i + 1 < changes_; i += 2) {
+      const std::int32_t begin = workspace_.changes[i], end = workspace_.changes[i + 1];
+      const std::uint32_t kmer = static_cast<std::uint32_t>(bits_at(read_.words(), begin)) & tables.kmer_mask;
+      // Three of four k-mers that are there are in their first slot, most others in the one behind it.
+      const std::size_t home = kmer * kmer_multiplier >> tables.shift;
+      const std::uint32_t first = tables.slots[home], second = tables.slots[(home + 1) & tables.last_slot];
+      const std::uint32_t is_second = (1U - is_at(place_of(first), kmer)) & static_cast<std::uint32_t>(first != 0);
+      const std::uint32_t slot = first ^ ((first ^ second) & (0U - is_second));
+      const std::int32_t place = place_of(slot);
+      const std::uint64_t different = bits_at(tables.bases, place + k) ^ bits_at(read_.words(), begin + k);
+      const std::uint64_t repeated = bits_from(tables.is_repeated, static_cast<std::size_t>(place));
+      const std::int32_t equal =
+          std::min({std::countr_zero(different) / 2, std::countr_zero(repeated >> 1U | std::uint64_t{1} << 63U), PackedBases::word_bases});
+      const std::int32_t most = std::min(end - begin - 1, band_.room_behind(place, k)), more = std::min(equal, most);
+      const std::uint32_t is_single = is_at(place, kmer) & static_cast<std::uint32_t>(slot != 0) & static_cast<std::uint32_t>((repeated & 1U) == 0);
+      const std::uint32_t is_whole = static_cast<std::uint32_t>(more < PackedBases::word_bases) | static_cast<std::uint32_t>(more == most);
+      const std::uint32_t is_in_band = static_cast<std::uint32_t>(band_.has_place(place, k)) &
+                                       static_cast<std::uint32_t>(band_.surely_has(place, begin)) &
+                                       static_cast<std::uint32_t>(band_.surely_has(place + more, begin + more));
+      *next = {begin, end, place, more, is_single & is_whole & is_in_band};
+      next += static_cast<std::uint32_t>(slot != 0) | static_cast<std::uint32_t>(end - begin != 1);
+    }
+    guesses_ = static_cast<std::size_t>(next - workspace_.guesses.data());
   }
 
   // Adds the matches of a k-mer of the read, and of those behind it that only lengthen its run; how many those are. most: candidates behind it.
@@ -116,8 +177,29 @@ class RunFinder {
   const PackedBases& read_;
   const Band& band_;
   AnchorWorkspace& workspace_;
+  std::size_t changes_ = 0, guesses_ = 0;
   std::int32_t last_end_ = 0;  // on the read, of the runs
 };
+
+}  // namespace
+
+void FindRuns(const TemplateKmers& kmers, const PackedBases& read, const OverlapPlace& place, std::int32_t reach, AnchorWorkspace& workspace) {
+  const Band band(place, reach);
+  RunFinder(kmers, read, band, workspace).find();
+}
+
+}  // namespace sluice::read_correction::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace sluice::read_correction {
+namespace {
+
+HWY_EXPORT(FindRuns);
+
+// Runs before a run that may precede it in a chain. At 8 % errors a read of 8 kb has some 500 runs, few of them off the chain.
+constexpr std::size_t max_predecessors = 24;
+constexpr std::int32_t min_letters = 4;
 
 }  // namespace
 
@@ -125,8 +207,7 @@ void find_anchors(const TemplateKmers& kmers, const PackedBases& read, const Ove
                   std::vector<Anchor>& anchors) {
   anchors.clear();
   std::vector<Anchor>& runs = workspace.runs;
-  const Band band(place, reach);
-  RunFinder(kmers, read, band, workspace).find();
+  HWY_DYNAMIC_DISPATCH(FindRuns)(kmers, read, place, reach, workspace);
   if (runs.empty()) return;
   workspace.score.resize(runs.size());
   workspace.highest_score.resize(runs.size());
@@ -151,17 +232,20 @@ void find_anchors(const TemplateKmers& kmers, const PackedBases& read, const Ove
     workspace.predecessor[i] = predecessor;
     if (score > workspace.score[best]) best = i;
   }
-  for (auto i = static_cast<std::int32_t>(best); i >= 0; i = workspace.predecessor[static_cast<std::size_t>(i)])
-    anchors.push_back(runs[static_cast<std::size_t>(i)]);
-  std::reverse(anchors.begin(), anchors.end());
-  // The later of two anchors leaves the letters that both have to the earlier one.
-  for (std::size_t i = 1; i < anchors.size(); ++i) {
-    const std::int32_t shared =
-        std::max({anchors[i - 1].template_end() - anchors[i].template_begin, anchors[i - 1].read_end() - anchors[i].read_begin, 0});
-    anchors[i].template_begin += shared;
-    anchors[i].read_begin += shared;
-    anchors[i].length -= shared;
+  std::size_t count = 0;
+  for (auto i = static_cast<std::int32_t>(best); i >= 0; i = workspace.predecessor[static_cast<std::size_t>(i)]) ++count;
+  anchors.resize(count);
+  for (auto i = static_cast<std::int32_t>(best); count-- > 0; i = workspace.predecessor[static_cast<std::size_t>(i)]) {
+    const Anchor& run = runs[static_cast<std::size_t>(i)];
+    // The later of two anchors leaves the letters that both have to the earlier one, whose end that does not change.
+    std::int32_t shared = 0;
+    if (count > 0) {
+      const Anchor& before = runs[static_cast<std::size_t>(workspace.predecessor[static_cast<std::size_t>(i)])];
+      shared = std::max(std::max(before.template_end() - run.template_begin, before.read_end() - run.read_begin), 0);
+    }
+    anchors[count] = {run.template_begin + shared, run.read_begin + shared, run.length - shared};
   }
 }
 
 }  // namespace sluice::read_correction
+#endif

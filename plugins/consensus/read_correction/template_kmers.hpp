@@ -3,6 +3,7 @@
 #pragma once
 // Where the k-mers of one read (the template of a pile) lie.
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -30,6 +31,17 @@ class TemplateKmers {
   }
   // The place after this one of the same k-mer, none: it was the last. Ascending.
   std::int32_t next(std::int32_t place) const { return next_[static_cast<std::size_t>(place)]; }
+
+  // The tables, for loops over many k-mers. Valid until the next build(). A k-mer's slot is that of the highest bits of its product with
+  // kmer_multiplier, or one behind it with no free one between; it has the k-mer's first place + 1, 0 if it is free.
+  struct Tables {
+    const std::uint32_t* slots;
+    std::size_t last_slot;
+    std::uint32_t shift, kmer_mask;
+    const std::uint64_t* bases;        // as PackedBases::words()
+    const std::uint64_t* is_repeated;  // a bit per place, and a word more
+  };
+  Tables tables() const { return {slots_.data(), slots_.size() - 1, shift_, mask_, bases_.words(), is_repeated_.data()}; }
 
   // The k-mer of a place has no other.
   bool is_single(std::int32_t place) const {
