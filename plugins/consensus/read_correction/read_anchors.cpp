@@ -88,15 +88,23 @@ class RunFinder {
       const GuessedRun& guess = workspace_.guesses[i];
       std::int32_t begin = guess.read_begin;
       if (guess.is_run != 0 && last_end_ < begin + k - 1) {
-        workspace_.runs.push_back({guess.template_begin, begin, k + guess.more});
-        last_end_ = begin + k + guess.more;
-        begin += 1 + guess.more;
+        const std::int32_t more = guess.more < PackedBases::word_bases ? guess.more : letters_behind(guess);
+        workspace_.runs.push_back({guess.template_begin, begin, k + more});
+        last_end_ = begin + k + more;
+        begin += 1 + more;
       }
       while (begin < guess.end) begin += 1 + look_up(begin, guess.end - begin - 1);
     }
   }
 
  private:
+  // Of a run that may be longer than its guess.
+  std::int32_t letters_behind(const GuessedRun& guess) const {
+    const std::int32_t most = std::min(guess.end - guess.read_begin - 1, band_.room_behind(guess.template_begin, kmers_.k()));
+    const std::int32_t more = kmers_.single_letters_behind(guess.template_begin, read_, guess.read_begin, most);
+    return band_.surely_has(guess.template_begin + more, guess.read_begin + more) ? more : guess.more;
+  }
+
   // Where candidates begin and end, in turn.
   void list_changes() {
     constexpr std::size_t at_once = 6;  // most words have fewer changes: no branch depends on how many
@@ -145,10 +153,9 @@ class RunFinder {
           std::min({std::countr_zero(different) / 2, std::countr_zero(repeated >> 1U | std::uint64_t{1} << 63U), PackedBases::word_bases});
       const std::int32_t most = std::min(end - begin - 1, band_.room_behind(place, k)), more = std::min(equal, most);
       const std::uint32_t is_single = is_at(place, kmer) & static_cast<std::uint32_t>(slot != 0) & static_cast<std::uint32_t>((repeated & 1U) == 0);
-      const std::uint32_t is_whole = static_cast<std::uint32_t>(more < PackedBases::word_bases) | static_cast<std::uint32_t>(more == most);
       const std::uint32_t is_in_band = static_cast<std::uint32_t>(place >= band_.lowest()) & static_cast<std::uint32_t>(most >= 0) &
                                        static_cast<std::uint32_t>(band_.surely_has_run(place, begin));
-      *next = {begin, end, place, more, is_single & is_whole & is_in_band};
+      *next = {begin, end, place, more, is_single & is_in_band};
       next += static_cast<std::uint32_t>(slot != 0) | static_cast<std::uint32_t>(end - begin != 1);
     }
     guesses_ = static_cast<std::size_t>(next - workspace_.guesses.data());

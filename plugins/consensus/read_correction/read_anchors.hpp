@@ -25,7 +25,7 @@ struct OverlapPlace {
   std::int32_t read_begin = 0, read_end = 0;
 };
 
-// Candidates [read_begin, end) of a read. is_run: the first one begins a run, the longest there, of `more` letters beyond the k-mer.
+// Candidates [read_begin, end) of a read. is_run: the first one is a match, and so are the next `more` letters; where those are 32, perhaps more.
 struct GuessedRun {
   std::int32_t read_begin = 0, end = 0, template_begin = 0, more = 0;
   std::uint32_t is_run = 0;
