@@ -19,10 +19,17 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace sluice::read_correction::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
 namespace {
+
+using Tag = hn::CappedTag<std::uint32_t, 16>;
+using SignedTag = hn::RebindToSigned<Tag>;
+using Vector = hn::Vec<Tag>;
 
 // Runs among which the one that a k-mer lengthens is looked for.
 constexpr std::size_t open_runs = 8;
+// Letters behind a k-mer that are compared at once with it, and the longest k-mer.
+constexpr std::int32_t guessed_letters = 13;
 
 // Where anchors may lie: near the line between the overlap's ends.
 class Band {
@@ -84,31 +91,32 @@ class RunFinder {
     list_changes();
     list_guesses();
     const std::int32_t k = kmers_.k();
-    for (std::size_t i = 0; i < guesses_; ++i) {
-      const GuessedRun& guess = workspace_.guesses[i];
-      std::int32_t begin = guess.read_begin;
-      if (guess.is_run != 0 && last_end_ < begin + k - 1) {
-        const std::int32_t more = guess.more < PackedBases::word_bases ? guess.more : letters_behind(guess);
-        workspace_.runs.push_back({guess.template_begin, begin, k + more});
+    for (std::size_t row = 0; row < rows_; ++row) {
+      std::int32_t begin = workspace_.changes[2 * row];
+      const std::int32_t end = workspace_.changes[2 * row + 1], place = workspace_.guessed_place[row];
+      std::int32_t more = workspace_.guessed_more[row];
+      if (more >= 0 && last_end_ < begin + k - 1 && band_.surely_has_run(place, begin)) {
+        if (more == guessed_letters) more = letters_behind(place, begin, end);
+        workspace_.runs.push_back({place, begin, k + more});
         last_end_ = begin + k + more;
         begin += 1 + more;
       }
-      while (begin < guess.end) begin += 1 + look_up(begin, guess.end - begin - 1);
+      while (begin < end) begin += 1 + look_up(begin, end - begin - 1);
     }
   }
 
  private:
-  // Of a run that may be longer than its guess.
-  std::int32_t letters_behind(const GuessedRun& guess) const {
-    const std::int32_t most = std::min(guess.end - guess.read_begin - 1, band_.room_behind(guess.template_begin, kmers_.k()));
-    const std::int32_t more = kmers_.single_letters_behind(guess.template_begin, read_, guess.read_begin, most);
-    return band_.surely_has(guess.template_begin + more, guess.read_begin + more) ? more : guess.more;
+  // Letters behind a k-mer that may be longer than its guess.
+  std::int32_t letters_behind(std::int32_t place, std::int32_t begin, std::int32_t end) const {
+    const std::int32_t most = std::min(end - begin - 1, band_.room_behind(place, kmers_.k()));
+    const std::int32_t more = kmers_.single_letters_behind(place, read_, begin, most);
+    return band_.surely_has(place + more, begin + more) ? more : guessed_letters;
   }
 
   // Where candidates begin and end, in turn.
   void list_changes() {
     constexpr std::size_t at_once = 6;  // most words have fewer changes: no branch depends on how many
-    workspace_.changes.resize(workspace_.candidates.size() * 64 + at_once);
+    workspace_.changes.resize(workspace_.candidates.size() * 64 + std::max(at_once, 2 * hn::Lanes(Tag())));
     std::int32_t* next = workspace_.changes.data();
     std::uint64_t before = 0;
     std::int32_t first = 0;
@@ -123,42 +131,69 @@ class RunFinder {
       before = word >> 63U;
       first += 64;
     }
-    changes_ = static_cast<std::size_t>(next - workspace_.changes.data());
+    rows_ = static_cast<std::size_t>(next - workspace_.changes.data()) / 2;
+    std::fill_n(next, 2 * hn::Lanes(Tag()), 0);
   }
 
-  // What is found at the beginning of each row of candidates. There are no branches, so that none is guessed wrong and look-ups do not wait for
-  // each other.
+  // 26 bits or more from a place's base on.
+  static HWY_INLINE Vector bits_at(const std::uint64_t* packed, Vector place) {
+    const Tag tag;
+    const auto word = hn::GatherOffset(tag, reinterpret_cast<const std::uint32_t*>(packed), hn::BitCast(SignedTag(), hn::ShiftRight<2>(place)));
+    return hn::Shr(word, hn::ShiftLeft<1>(hn::And(place, hn::Set(tag, 3))));
+  }
+  // 25 bits or more from a place on.
+  static HWY_INLINE Vector flags_at(const std::uint64_t* flags, Vector place) {
+    const Tag tag;
+    const auto word = hn::GatherOffset(tag, reinterpret_cast<const std::uint32_t*>(flags), hn::BitCast(SignedTag(), hn::ShiftRight<3>(place)));
+    return hn::Shr(word, hn::And(place, hn::Set(tag, 7)));
+  }
+  // How many bits are 0 below the lowest one that is not, of which there is one among the lowest 31: the exponent of its value.
+  static HWY_INLINE Vector zeros_below(Vector bits) {
+    const SignedTag tag;
+    const auto lowest = hn::And(hn::BitCast(tag, bits), hn::Neg(hn::BitCast(tag, bits)));
+    const auto value = hn::BitCast(Tag(), hn::ConvertTo(hn::RebindToFloat<Tag>(), lowest));
+    return hn::Sub(hn::ShiftRight<23>(value), hn::Set(Tag(), 127));
+  }
+
+  // What is found at the beginning of each row of candidates: without branches, none of which could be guessed, and for many rows at once.
   void list_guesses() {
-    const TemplateKmers::Tables tables = kmers_.tables();
+    const Tag tag;
+    const SignedTag signed_tag;
+    const std::size_t lanes = hn::Lanes(tag);
+    workspace_.guessed_place.resize(rows_ + lanes);
+    workspace_.guessed_more.assign(rows_ + lanes, -1);
     const std::int32_t k = kmers_.k();
-    const auto bits_at = [](const std::uint64_t* words, std::int32_t place) { return bits_from(words, static_cast<std::size_t>(place) * 2); };
-    const auto is_at = [&](std::int32_t place, std::uint32_t kmer) {
-      return static_cast<std::uint32_t>((static_cast<std::uint32_t>(bits_at(tables.bases, place)) & tables.kmer_mask) == kmer);
-    };
-    const auto place_of = [](std::uint32_t slot) { return static_cast<std::int32_t>(slot - static_cast<std::uint32_t>(slot != 0)); };
-    workspace_.guesses.resize(changes_ / 2 + 1);
-    GuessedRun* next = workspace_.guesses.data();
-    for (std::size_t i = 0; i + 1 < changes_; i += 2) {
-      const std::int32_t begin = workspace_.changes[i], end = workspace_.changes[i + 1];
-      const std::uint32_t kmer = static_cast<std::uint32_t>(bits_at(read_.words(), begin)) & tables.kmer_mask;
+    if (k > guessed_letters || std::endian::native == std::endian::big) return;  // bits_at() has not so many bases, or others
+    const TemplateKmers::Tables tables = kmers_.tables();
+    const auto one = hn::Set(tag, 1), mask = hn::Set(tag, tables.kmer_mask), letters_of_kmer = hn::Set(tag, static_cast<std::uint32_t>(k));
+    const auto gather_slot = [&](Vector slot) { return hn::GatherIndex(tag, tables.slots, hn::BitCast(signed_tag, slot)); };
+    const auto place_of = [&](Vector slot) { return hn::Sub(slot, hn::Min(slot, one)); };
+    for (std::size_t row = 0; row < rows_; row += lanes) {
+      hn::Vec<SignedTag> begin, end;
+      hn::LoadInterleaved2(signed_tag, workspace_.changes.data() + 2 * row, begin, end);
+      const auto read_place = hn::BitCast(tag, begin);
+      const auto kmer = hn::And(bits_at(read_.words(), read_place), mask);
       // Three of four k-mers that are there are in their first slot, most others in the one behind it.
-      const std::size_t home = kmer * kmer_multiplier >> tables.shift;
-      const std::uint32_t first = tables.slots[home], second = tables.slots[(home + 1) & tables.last_slot];
-      const std::uint32_t is_second = (1U - is_at(place_of(first), kmer)) & static_cast<std::uint32_t>(first != 0);
-      const std::uint32_t slot = first ^ ((first ^ second) & (0U - is_second));
-      const std::int32_t place = place_of(slot);
-      const std::uint64_t different = bits_at(tables.bases, place + k) ^ bits_at(read_.words(), begin + k);
-      const std::uint64_t repeated = bits_from(tables.is_repeated, static_cast<std::size_t>(place));
-      const std::int32_t equal =
-          std::min({std::countr_zero(different) / 2, std::countr_zero(repeated >> 1U | std::uint64_t{1} << 63U), PackedBases::word_bases});
-      const std::int32_t most = std::min(end - begin - 1, band_.room_behind(place, k)), more = std::min(equal, most);
-      const std::uint32_t is_single = is_at(place, kmer) & static_cast<std::uint32_t>(slot != 0) & static_cast<std::uint32_t>((repeated & 1U) == 0);
-      const std::uint32_t is_in_band = static_cast<std::uint32_t>(place >= band_.lowest()) & static_cast<std::uint32_t>(most >= 0) &
-                                       static_cast<std::uint32_t>(band_.surely_has_run(place, begin));
-      *next = {begin, end, place, more, is_single & is_in_band};
-      next += static_cast<std::uint32_t>(slot != 0) | static_cast<std::uint32_t>(end - begin != 1);
+      const auto home = hn::ShiftRightSame(hn::Mul(kmer, hn::Set(tag, kmer_multiplier)), static_cast<int>(tables.shift));
+      const auto first = gather_slot(home);
+      const auto second = gather_slot(hn::And(hn::Add(home, one), hn::Set(tag, static_cast<std::uint32_t>(tables.last_slot))));
+      const auto is_at = [&](Vector place) { return hn::Eq(hn::And(bits_at(tables.bases, place), mask), kmer); };
+      const auto slot = hn::IfThenElse(hn::Or(is_at(place_of(first)), hn::Eq(first, hn::Zero(tag))), first, second);
+      const auto place = place_of(slot);
+      const auto repeated = flags_at(tables.is_repeated, place);
+      const auto is_single = hn::And(hn::Eq(hn::And(repeated, one), hn::Zero(tag)), hn::And(is_at(place), hn::Ne(slot, hn::Zero(tag))));
+      const auto different =
+          hn::Xor(bits_at(tables.bases, hn::Add(place, letters_of_kmer)), bits_at(read_.words(), hn::Add(read_place, letters_of_kmer)));
+      const auto equal = hn::ShiftRight<1>(zeros_below(hn::Or(different, hn::Set(tag, std::uint32_t{1} << 2 * guessed_letters))));
+      const auto single = zeros_below(hn::Or(hn::ShiftRight<1>(repeated), hn::Set(tag, std::uint32_t{1} << guessed_letters)));
+      const auto on_template = hn::BitCast(signed_tag, place);
+      const auto behind = hn::Sub(hn::Sub(end, begin), hn::Set(signed_tag, 1)),
+                 room = hn::Sub(hn::Set(signed_tag, band_.room_behind(0, k)), on_template);
+      const auto more = hn::Min(hn::BitCast(signed_tag, hn::Min(equal, single)), hn::Min(behind, room));
+      const auto is_run = hn::And(hn::RebindMask(signed_tag, is_single), hn::Gt(on_template, hn::Set(signed_tag, band_.lowest() - 1)));
+      hn::StoreU(on_template, signed_tag, workspace_.guessed_place.data() + row);
+      hn::StoreU(hn::IfThenElse(is_run, more, hn::Set(signed_tag, -1)), signed_tag, workspace_.guessed_more.data() + row);
     }
-    guesses_ = static_cast<std::size_t>(next - workspace_.guesses.data());
   }
 
   // Adds the matches of a k-mer of the read, and of those behind it that only lengthen its run; how many those are. most: candidates behind it.
@@ -199,7 +234,7 @@ class RunFinder {
   const PackedBases& read_;
   const Band& band_;
   AnchorWorkspace& workspace_;
-  std::size_t changes_ = 0, guesses_ = 0;
+  std::size_t rows_ = 0;       // of candidates
   std::int32_t last_end_ = 0;  // on the read, of the runs
 };
 

@@ -25,16 +25,11 @@ struct OverlapPlace {
   std::int32_t read_begin = 0, read_end = 0;
 };
 
-// Candidates [read_begin, end) of a read. is_run: the first one is a match, and so are the next `more` letters; where those are 32, perhaps more.
-struct GuessedRun {
-  std::int32_t read_begin = 0, end = 0, template_begin = 0, more = 0;
-  std::uint32_t is_run = 0;
-};
-
 struct AnchorWorkspace {
   std::vector<std::uint64_t> candidates;  // a bit per k-mer of the read
   std::vector<std::int32_t> changes;      // where they begin and end
-  std::vector<GuessedRun> guesses;
+  // Per row of candidates, of its first one: where it may lie, and how many letters behind it are a match, too; -1: that has to be looked up.
+  std::vector<std::int32_t> guessed_place, guessed_more;
   std::vector<Anchor> runs;
   std::vector<std::int32_t> score, highest_score, predecessor;  // per run; the highest one up to it
 };

@@ -155,12 +155,14 @@ TEST_CASE("a read equal to the template is one anchor") {
   CHECK(anchors_of(bases, bases) == std::vector<Anchor>{{0, 0, 2000}});
 }
 
-TEST_CASE("anchors are those that looking up each k-mer gives, also among repeats, other letters and at the edges of the band") {
+TEST_CASE(
+    "anchors are those that looking up each k-mer gives, also among repeats, other letters and at the edges of the band, on every instruction set") {
   std::mt19937 random(11);
+  const std::vector<std::int64_t> targets = hwy::SupportedAndGeneratedTargets();
   TemplateKmers kmers;
   AnchorWorkspace workspace;
   std::vector<Anchor> anchors;
-  for (int round = 0; round < 400; ++round) {
+  for (int round = 0; round < 800; ++round) {
     std::string bases = simulated_reads::random_bases(1 + random() % 1500, random);
     // Copies of a stretch within the template, and what k-mers are not made of.
     for (auto copies = random() % 6; copies > 0 && bases.size() > 200; --copies)
@@ -177,12 +179,22 @@ TEST_CASE("anchors are those that looking up each k-mer gives, also among repeat
       place.read_begin = static_cast<std::int32_t>(random() % 10);
       place.read_end -= static_cast<std::int32_t>(random() % 10);
     }
-    const std::int32_t k = std::array{5, 8, 11, 15}[random() % 4];
+    // A steep line, or a flat one.
+    if (random() % 8 == 0) place.read_end = place.read_begin + std::max(letters / 4, 1);
+    if (random() % 8 == 0) place.template_end = place.template_begin + std::max(length / 4, 1);
+    const std::int32_t k = std::array{5, 8, 11, 13, 14, 15}[random() % 6];
     const std::int32_t reach = std::array{0, 5, 100}[random() % 3];
     kmers.build(PackedBases(bases), k);
-    find_anchors(kmers, PackedBases(read), place, reach, workspace, anchors);
-    CHECK(anchors == plain_anchors::anchors(bases, read, k, place, reach));
+    const auto expected = plain_anchors::anchors(bases, read, k, place, reach);
+    for (const std::int64_t target : targets) {
+      hwy::SetSupportedTargetsForTest(target);
+      hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+      find_anchors(kmers, PackedBases(read), place, reach, workspace, anchors);
+      CHECK(anchors == expected);
+    }
   }
+  hwy::SetSupportedTargetsForTest(0);
+  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
 }
 
 TEST_CASE("anchors are shared letters in the same order, and cover most of what has no errors") {
