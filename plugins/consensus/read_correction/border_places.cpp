@@ -17,7 +17,7 @@ std::int32_t enough(std::int32_t letters) { return letters + letters / 3 + 10; }
 
 class Places {
  public:
-  Places(std::string_view template_bases, const PackedBases& read, std::span<const Anchor> anchors, BorderWorkspace& workspace)
+  Places(const PackedBases& template_bases, const PackedBases& read, std::span<const Anchor> anchors, BorderWorkspace& workspace)
       : template_(template_bases), read_(read), anchors_(anchors), workspace_(workspace) {}
 
   // Borders must come ascending.
@@ -30,10 +30,11 @@ class Places {
   }
 
  private:
+  // This and the next are valid until their next call.
   std::string_view of_template(std::int32_t begin, std::int32_t end) const {
-    return template_.substr(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin));
+    template_.letters(begin, end, workspace_.of_template);
+    return workspace_.of_template;
   }
-  // Valid until the next call.
   std::string_view of_read(std::int32_t begin, std::int32_t end) const {
     read_.letters(begin, end, workspace_.of_read);
     return workspace_.of_read;
@@ -90,22 +91,24 @@ class Places {
     if (static_cast<std::int64_t>(on_template) * on_read > max_cells) return;
     const std::int32_t allowed = allowed_differences(std::max(on_template, on_read));
     if (std::abs(on_template - on_read) > allowed) return;
-    const auto pattern = of_template(before.template_end(), behind.template_begin);
-    const auto text = of_read(before.read_end(), behind.read_begin);
     is_in_band_ = false;
     if (StretchAlignment::has_room(on_template, on_read)) {
-      const std::int32_t differences = workspace_.stretch.align(pattern, text);
+      const bool has_others =
+          template_.has_others(before.template_end(), behind.template_begin) || read_.has_others(before.read_end(), behind.read_begin);
+      const std::int32_t differences =
+          has_others
+              ? workspace_.stretch.align(of_template(before.template_end(), behind.template_begin), of_read(before.read_end(), behind.read_begin))
+              : workspace_.stretch.align({template_, before.template_end(), on_template}, {read_, before.read_end(), on_read});
       is_in_band_ = StretchAlignment::is_in_band(on_template, on_read, std::min(differences, allowed));
       is_alike_ = is_in_band_ && differences <= allowed;
     }
     if (is_in_band_) return;
-    workspace_.aligner.set_pattern(pattern);
-    is_alike_ = workspace_.aligner.align(text) <= allowed;
+    workspace_.aligner.set_pattern(of_template(before.template_end(), behind.template_begin));
+    is_alike_ = workspace_.aligner.align(of_read(before.read_end(), behind.read_begin)) <= allowed;
     if (is_alike_) workspace_.aligner.path(workspace_.runs);
   }
 
-  std::string_view template_;
-  const PackedBases& read_;
+  const PackedBases &template_, &read_;
   std::span<const Anchor> anchors_;
   BorderWorkspace& workspace_;
   std::size_t next_ = 0;
@@ -117,7 +120,7 @@ class Places {
 
 }  // namespace
 
-void find_border_places(std::span<const std::int32_t> borders, std::string_view template_bases, const PackedBases& read,
+void find_border_places(std::span<const std::int32_t> borders, const PackedBases& template_bases, const PackedBases& read,
                         std::span<const Anchor> anchors, BorderWorkspace& workspace, std::vector<std::int32_t>& places) {
   places.assign(borders.size(), unknown_place);
   if (anchors.empty()) return;

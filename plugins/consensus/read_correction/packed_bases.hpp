@@ -3,6 +3,7 @@
 #pragma once
 // Bases of 2 bits, the first in the lowest bits of the first word, so that k-mers and stretches of letters are compared as numbers.
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -39,6 +40,12 @@ class PackedBases {
   const std::uint64_t* words() const { return words_.data(); }
   std::int32_t size() const { return size_; }
   std::size_t bytes() const { return words_.capacity() * sizeof(std::uint64_t); }
+  // Is one of [begin, end) another letter?
+  bool has_others(std::int32_t begin, std::int32_t end) const {
+    if (others_.empty()) return false;
+    const auto other = std::lower_bound(others_.begin(), others_.end(), begin);
+    return other != others_.end() && *other < end;
+  }
   // Places of the other letters, ascending.
   const std::vector<std::int32_t>& others() const { return others_; }
 

@@ -14,7 +14,6 @@ void PileCutter::cut(const PackedBases& template_bases, std::span<const PileRead
   anchors_end_.clear();
   order_.clear();
   const std::int32_t length = template_bases.size();
-  template_bases.letters(0, length, template_letters_);
   kmers_.build(template_bases, parameters_.k);
   support_.reset(length);
   for (std::size_t r = 0; r < reads.size(); ++r) {
@@ -42,7 +41,7 @@ void PileCutter::cut(const PackedBases& template_bases, std::span<const PileRead
   for (const AnchoredRead& read : order_) {
     const auto r = static_cast<std::size_t>(read.read);
     const std::size_t first = r == 0 ? 0 : anchors_end_[r - 1];
-    find_border_places(borders_, template_letters_, *reads[r].bases, std::span(anchors_).subspan(first, anchors_end_[r] - first), border_workspace_,
+    find_border_places(borders_, template_bases, *reads[r].bases, std::span(anchors_).subspan(first, anchors_end_[r] - first), border_workspace_,
                        places_);
     for (std::size_t p = 0; p < pieces; ++p) {
       Piece& piece = pieces_[p];

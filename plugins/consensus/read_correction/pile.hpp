@@ -7,7 +7,6 @@
 
 #include <cstdint>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "read_correction/border_places.hpp"
@@ -69,7 +68,6 @@ class PileCutter {
 
   PileParameters parameters_;
   TemplateKmers kmers_;
-  std::string template_letters_;
   AnchorWorkspace anchor_workspace_;
   BorderWorkspace border_workspace_;
   AnchorSupport support_;

@@ -271,8 +271,8 @@ TEST_CASE("borders are found on a read where its bases belong, between anchors a
   const std::vector<Anchor> anchors = {{40, 40, 240}, {640, 631, 320}};
   BorderWorkspace workspace;
   std::vector<std::int32_t> places;
-  find_border_places(std::vector<std::int32_t>{0, 20, 100, 280, 290, 320, 500, 640, 960, 970, 1000}, bases, PackedBases(read), anchors, workspace,
-                     places);
+  find_border_places(std::vector<std::int32_t>{0, 20, 100, 280, 290, 320, 500, 640, 960, 970, 1000}, PackedBases(bases), PackedBases(read), anchors,
+                     workspace, places);
   CHECK(places == std::vector<std::int32_t>{0, 20, 100, 280, 290, 321, 501, 631, 951, 961, 991});
 }
 
@@ -285,8 +285,9 @@ TEST_CASE("borders that a read does not reach, or where it is another sequence, 
   const std::vector<Anchor> anchors = {{210, 10, 190}, {500, 300, 190}};
   BorderWorkspace workspace;
   std::vector<std::int32_t> places;
-  find_border_places(std::vector<std::int32_t>{0, 150, 200, 300, 450, 600, 700, 710, 1000}, bases, PackedBases(read), anchors, workspace, places);
+  find_border_places(std::vector<std::int32_t>{0, 150, 200, 300, 450, 600, 700, 710, 1000}, PackedBases(bases), PackedBases(read), anchors, workspace,
+                     places);
   CHECK(places == std::vector<std::int32_t>{-1, -1, 0, 100, -1, 400, 500, -1, -1});
-  find_border_places(std::vector<std::int32_t>{0, 1000}, bases, PackedBases(read), {}, workspace, places);
+  find_border_places(std::vector<std::int32_t>{0, 1000}, PackedBases(bases), PackedBases(read), {}, workspace, places);
   CHECK(places == std::vector<std::int32_t>{-1, -1});
 }
