@@ -39,7 +39,7 @@ correct --reads reads.fa --output without_qualities.fa
 echo "corrected: of a million 17-mers $before were wrong, $after are"
 
 # ---- the same bytes
-options=("--threads 1" "--threads 2" "--threads 7" "--batch-work 1" "--batch-work 1e12" "--executor serial" "--memory 64MiB" "--device cpu")
+options=("--threads 1" "--threads 2" "--threads 7" "--batch-work 1" "--batch-work 1e12" "--executor serial" "--memory 64MiB" "--device cpu" "--reads-in-memory 0")
 for option in "${options[@]}"; do
   # shellcheck disable=SC2086
   correct --reads reads.fq --output now.fa $option

@@ -17,7 +17,7 @@ std::int32_t enough(std::int32_t letters) { return letters + letters / 3 + 10; }
 
 class Places {
  public:
-  Places(std::string_view template_bases, std::string_view read, std::span<const Anchor> anchors, BorderWorkspace& workspace)
+  Places(const PackedBases& template_bases, const PackedBases& read, std::span<const Anchor> anchors, BorderWorkspace& workspace)
       : template_(template_bases), read_(read), anchors_(anchors), workspace_(workspace) {}
 
   // Borders must come ascending.
@@ -30,17 +30,23 @@ class Places {
   }
 
  private:
-  static std::string_view part(std::string_view text, std::int32_t begin, std::int32_t end) {
-    return text.substr(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin));
+  // This and the next are valid until their next call.
+  std::string_view of_template(std::int32_t begin, std::int32_t end) const {
+    template_.letters(begin, end, workspace_.of_template);
+    return workspace_.of_template;
+  }
+  std::string_view of_read(std::int32_t begin, std::int32_t end) const {
+    read_.letters(begin, end, workspace_.of_read);
+    return workspace_.of_read;
   }
 
   std::int32_t behind_the_last(std::int32_t border) {
     const Anchor& anchor = anchors_.back();
     const std::int32_t letters = border - anchor.template_end();
-    const std::int32_t there = static_cast<std::int32_t>(read_.size()) - anchor.read_end();
+    const std::int32_t there = read_.size() - anchor.read_end();
     if (letters > max_end_stretch || there < letters - letters / 4) return unknown_place;
-    workspace_.aligner.set_pattern(part(template_, anchor.template_end(), border));
-    const auto prefix = workspace_.aligner.best_prefix(part(read_, anchor.read_end(), anchor.read_end() + std::min(there, enough(letters))));
+    workspace_.aligner.set_pattern(of_template(anchor.template_end(), border));
+    const auto prefix = workspace_.aligner.best_prefix(of_read(anchor.read_end(), anchor.read_end() + std::min(there, enough(letters))));
     return prefix.distance <= allowed_differences(letters) ? anchor.read_end() + prefix.letters : unknown_place;
   }
 
@@ -49,8 +55,8 @@ class Places {
     const std::int32_t letters = anchor.template_begin - border;
     if (letters > max_end_stretch || anchor.read_begin < letters - letters / 4) return unknown_place;
     const auto reverse_of = [](std::string_view text, std::string& reversed) { reversed.assign(text.rbegin(), text.rend()); };
-    reverse_of(part(template_, border, anchor.template_begin), workspace_.reversed_template);
-    reverse_of(part(read_, anchor.read_begin - std::min(anchor.read_begin, enough(letters)), anchor.read_begin), workspace_.reversed_read);
+    reverse_of(of_template(border, anchor.template_begin), workspace_.reversed_template);
+    reverse_of(of_read(anchor.read_begin - std::min(anchor.read_begin, enough(letters)), anchor.read_begin), workspace_.reversed_read);
     workspace_.aligner.set_pattern(workspace_.reversed_template);
     const auto prefix = workspace_.aligner.best_prefix(workspace_.reversed_read);
     return prefix.distance <= allowed_differences(letters) ? anchor.read_begin - prefix.letters : unknown_place;
@@ -85,21 +91,24 @@ class Places {
     if (static_cast<std::int64_t>(on_template) * on_read > max_cells) return;
     const std::int32_t allowed = allowed_differences(std::max(on_template, on_read));
     if (std::abs(on_template - on_read) > allowed) return;
-    const auto of_template = part(template_, before.template_end(), behind.template_begin);
-    const auto of_read = part(read_, before.read_end(), behind.read_begin);
     is_in_band_ = false;
     if (StretchAlignment::has_room(on_template, on_read)) {
-      const std::int32_t differences = workspace_.stretch.align(of_template, of_read);
+      const bool has_others =
+          template_.has_others(before.template_end(), behind.template_begin) || read_.has_others(before.read_end(), behind.read_begin);
+      const std::int32_t differences =
+          has_others
+              ? workspace_.stretch.align(of_template(before.template_end(), behind.template_begin), of_read(before.read_end(), behind.read_begin))
+              : workspace_.stretch.align({template_, before.template_end(), on_template}, {read_, before.read_end(), on_read});
       is_in_band_ = StretchAlignment::is_in_band(on_template, on_read, std::min(differences, allowed));
       is_alike_ = is_in_band_ && differences <= allowed;
     }
     if (is_in_band_) return;
-    workspace_.aligner.set_pattern(of_template);
-    is_alike_ = workspace_.aligner.align(of_read) <= allowed;
+    workspace_.aligner.set_pattern(of_template(before.template_end(), behind.template_begin));
+    is_alike_ = workspace_.aligner.align(of_read(before.read_end(), behind.read_begin)) <= allowed;
     if (is_alike_) workspace_.aligner.path(workspace_.runs);
   }
 
-  std::string_view template_, read_;
+  const PackedBases &template_, &read_;
   std::span<const Anchor> anchors_;
   BorderWorkspace& workspace_;
   std::size_t next_ = 0;
@@ -111,7 +120,7 @@ class Places {
 
 }  // namespace
 
-void find_border_places(std::span<const std::int32_t> borders, std::string_view template_bases, std::string_view read,
+void find_border_places(std::span<const std::int32_t> borders, const PackedBases& template_bases, const PackedBases& read,
                         std::span<const Anchor> anchors, BorderWorkspace& workspace, std::vector<std::int32_t>& places) {
   places.assign(borders.size(), unknown_place);
   if (anchors.empty()) return;

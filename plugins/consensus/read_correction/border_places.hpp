@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "read_correction/read_anchors.hpp"
@@ -19,7 +18,7 @@ struct BorderWorkspace {
   StretchAlignment stretch;
   UnitCostAligner aligner;
   std::vector<PathRun> runs;
-  std::string reversed_template, reversed_read;
+  std::string reversed_template, reversed_read, of_template, of_read;
 };
 
 // Longest stretch before the first anchor or behind the last one that is aligned to reach a border: half of the templates' ends are beyond the last
@@ -28,9 +27,8 @@ inline constexpr std::int32_t max_end_stretch = 100;
 
 // Replaces `places`: per border (ascending) the read's base that follows it, unknown_place where the read does not reach or differs too much: by more
 // than 35 % and 3 of the letters of a stretch. Bases that the read has and the template lacks at a border belong to the piece behind it.
-// Letters are A, C, G, T and N.
 inline constexpr std::int32_t unknown_place = -1;
-void find_border_places(std::span<const std::int32_t> borders, std::string_view template_bases, std::string_view read,
+void find_border_places(std::span<const std::int32_t> borders, const PackedBases& template_bases, const PackedBases& read,
                         std::span<const Anchor> anchors, BorderWorkspace& workspace, std::vector<std::int32_t>& places);
 
 }  // namespace sluice::read_correction

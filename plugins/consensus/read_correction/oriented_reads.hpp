@@ -5,8 +5,10 @@
 
 #include <cstdint>
 #include <sluice/sequence_store.hpp>
+#include <string>
 #include <vector>
 
+#include "read_correction/packed_bases.hpp"
 #include "read_correction/strand_letters.hpp"
 
 namespace sluice::read_correction {
@@ -17,12 +19,13 @@ class OrientedReads {
   // The store outlives this.
   explicit OrientedReads(const SequenceStoreView& reads) : reads_(&reads) {}
 
-  // Bases [begin, end) of a read's forward strand to out[0 .. end - begin): A, C, G, T (also for U) and N, as they are after they are turned.
-  // Other letters than A, C, G and T have no complement.
-  void fetch_bases(std::int64_t read, std::int64_t begin, std::int64_t end, Strand strand, char* out);
+  // Bases [begin, end) of a read's forward strand, turned to a strand: A, C, G, T (also for U) and others. Other letters than A, C, G and T have no
+  // complement.
+  void fetch_bases(std::int64_t read, std::int64_t begin, std::int64_t end, Strand strand, PackedBases& bases);
 
  private:
   const SequenceStoreView* reads_;
+  std::string letters_;
   std::vector<char> scratch_;
 };
 

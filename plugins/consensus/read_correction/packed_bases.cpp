@@ -4,9 +4,11 @@
 
 #include "read_correction/packed_bases.hpp"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstring>
+#include <sluice/sequence/packed_bases.hpp>
 
 // AVX3_DL adds nothing that this loop could use, SSSE3 nothing over SSE4 on any machine still in use.
 #define HWY_DISABLED_TARGETS (HWY_AVX3_DL | HWY_SSSE3)
@@ -61,14 +63,16 @@ HWY_EXPORT(PackWords);
 
 bool is_base(char letter) { return letter == 'A' || letter == 'C' || letter == 'G' || letter == 'T'; }
 
+// Whole 64 bases, and one word more.
+constexpr std::size_t words_of(std::size_t bases) { return bases / 64 * 2 + 3; }
+
 }  // namespace
 
 void PackedBases::assign(std::string_view letters) {
   constexpr std::size_t letters_of_word = word_bases;
   size_ = static_cast<std::int32_t>(letters.size());
   others_.clear();
-  // Whole 64 bases, and one word more.
-  words_.assign(letters.size() / (2 * letters_of_word) * 2 + 3, 0);
+  words_.assign(words_of(letters.size()), 0);
   const std::size_t whole = letters.size() / letters_of_word;
   for (std::size_t word = 0; word < whole; ++word) {
     word += HWY_DYNAMIC_DISPATCH(PackWords)(letters.data() + word * letters_of_word, whole - word, words_.data() + word);
@@ -80,6 +84,26 @@ void PackedBases::assign(std::string_view letters) {
   std::memcpy(block.data(), rest.data(), rest.size());
   HWY_DYNAMIC_DISPATCH(PackWords)(block.data(), 1, words_.data() + whole);
   list_others(rest, whole * letters_of_word);
+}
+
+void PackedBases::assign(const std::uint64_t* packed, std::size_t begin, std::size_t end, Strand strand) {
+  const std::size_t size = end - begin;
+  size_ = static_cast<std::int32_t>(size);
+  others_.clear();
+  words_.resize(words_of(size));
+  const std::size_t used = (size + word_bases - 1) / word_bases;
+  if (strand == Strand::forward)
+    for (std::size_t word = 0; word < used; ++word) words_[word] = packed_word(packed, begin + word * word_bases);
+  else
+    for (std::size_t word = 0; word < used; ++word) words_[word] = reversed_packed_word(packed, end - word * word_bases);
+  std::fill(words_.begin() + static_cast<std::ptrdiff_t>(used), words_.end(), 0);
+}
+
+void PackedBases::letters(std::int32_t begin, std::int32_t end, std::string& out) const {
+  out.resize(static_cast<std::size_t>(end - begin));
+  unpack_bases(words_.data(), static_cast<std::size_t>(begin), static_cast<std::size_t>(end), out.data());
+  for (auto other = std::lower_bound(others_.begin(), others_.end(), begin); other != others_.end() && *other < end; ++other)
+    out[static_cast<std::size_t>(*other - begin)] = 'N';
 }
 
 void PackedBases::list_others(std::string_view letters, std::size_t begin) {

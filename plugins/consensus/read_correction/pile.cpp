@@ -6,18 +6,18 @@
 
 namespace sluice::read_correction {
 
-void PileCutter::cut(std::string_view template_bases, std::span<const PileRead> reads) {
+void PileCutter::cut(const PackedBases& template_bases, std::span<const PileRead> reads) {
   pieces_.clear();
   layers_.clear();
   unanchored_ = 0;
   anchors_.clear();
   anchors_end_.clear();
   order_.clear();
-  const auto length = static_cast<std::int32_t>(template_bases.size());
+  const std::int32_t length = template_bases.size();
   kmers_.build(template_bases, parameters_.k);
   support_.reset(length);
   for (std::size_t r = 0; r < reads.size(); ++r) {
-    find_anchors(kmers_, reads[r].bases, reads[r].place, overlap_reach, anchor_workspace_, anchors_of_read_);
+    find_anchors(kmers_, *reads[r].bases, reads[r].place, overlap_reach, anchor_workspace_, anchors_of_read_);
     support_.add(anchors_of_read_, parameters_.margin);
     AnchoredRead anchored{static_cast<std::int32_t>(r), 0, std::max(reads[r].place.template_end - reads[r].place.template_begin, 1)};
     for (const Anchor& anchor : anchors_of_read_) anchored.letters_anchored += anchor.length;
@@ -41,7 +41,7 @@ void PileCutter::cut(std::string_view template_bases, std::span<const PileRead> 
   for (const AnchoredRead& read : order_) {
     const auto r = static_cast<std::size_t>(read.read);
     const std::size_t first = r == 0 ? 0 : anchors_end_[r - 1];
-    find_border_places(borders_, template_bases, reads[r].bases, std::span(anchors_).subspan(first, anchors_end_[r] - first), border_workspace_,
+    find_border_places(borders_, template_bases, *reads[r].bases, std::span(anchors_).subspan(first, anchors_end_[r] - first), border_workspace_,
                        places_);
     for (std::size_t p = 0; p < pieces; ++p) {
       Piece& piece = pieces_[p];

@@ -7,7 +7,6 @@
 
 #include <cstdint>
 #include <span>
-#include <string_view>
 #include <vector>
 
 #include "read_correction/border_places.hpp"
@@ -27,8 +26,8 @@ struct PileParameters {
 
 // A read of a pile in the template's orientation: the part that overlaps, and up to some 140 bases of it beyond both ends.
 struct PileRead {
-  std::string_view bases;
-  OverlapPlace place;  // on the template and in `bases`
+  const PackedBases* bases = nullptr;  // outlives the cutting
+  OverlapPlace place;                  // on the template and in `bases`
 };
 
 // How far bases beyond an overlap's ends are looked at: mappers end it at the last seed, CONSENT goes on as this does.
@@ -52,8 +51,8 @@ class PileCutter {
  public:
   explicit PileCutter(const PileParameters& parameters) : parameters_(parameters) {}
 
-  // The results below belong to the last pile. Letters are A, C, G, T and N. A read that cannot be anchored is counted in unanchored().
-  void cut(std::string_view template_bases, std::span<const PileRead> reads);
+  // The results below belong to the last pile. A read that cannot be anchored is counted in unanchored().
+  void cut(const PackedBases& template_bases, std::span<const PileRead> reads);
 
   std::span<const Piece> pieces() const { return pieces_; }
   // In the order in which a consensus should take them: the reads most alike first, as fewer differences come before more; of equal ones the first.

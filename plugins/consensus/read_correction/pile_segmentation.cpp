@@ -58,7 +58,7 @@ Estimate PileSegmentation::estimate(const Batch& in) const {
     e.work += work;
     e.largest_row_work = std::max(e.largest_row_work, work);
   }
-  // 17 bytes a layer; the queries' bases.
+  // 17 bytes a layer; the queries' bases, of 2 bits, and what is made of them.
   e.output_bytes = static_cast<std::uint64_t>(e.work * 17 / parameters_.piece_length);
   e.scratch_bytes = static_cast<std::uint64_t>(e.largest_row_work);
   return e;
@@ -120,38 +120,38 @@ bool PileSegmentation::read_pile(const Batch& in, std::int64_t row, std::vector<
   return target >= 0 && target < reads_.size();
 }
 
+std::size_t PileSegmentation::Workspace::bytes() const {
+  std::size_t all = template_bases.bytes();
+  for (const PackedBases& read : bases) all += read.bytes();
+  return all;
+}
+
 void PileSegmentation::cut_pile(std::int64_t target, Workspace& workspace, Pieces& result) const {
   const std::int64_t length = reads_.length(target);
   select_overlaps(static_cast<std::int32_t>(length), parameters_.max_layers, workspace.overlaps);
-  workspace.template_bases.resize(static_cast<std::size_t>(length));
-  workspace.reads->fetch_bases(target, 0, length, Strand::forward, workspace.template_bases.data());
+  workspace.reads->fetch_bases(target, 0, length, Strand::forward, workspace.template_bases);
   fetch_reads(length, workspace);
   workspace.cutter->cut(workspace.template_bases, workspace.pile);
   list_pieces(workspace, result);
 }
 
 void PileSegmentation::fetch_reads(std::int64_t length, Workspace& workspace) const {
-  std::size_t letters = 0;
   workspace.fetched.clear();
-  for (const PileOverlap& overlap : workspace.overlaps) {
+  workspace.pile.clear();
+  if (workspace.bases.size() < workspace.overlaps.size()) workspace.bases.resize(workspace.overlaps.size());
+  for (std::size_t i = 0; i < workspace.overlaps.size(); ++i) {
+    const PileOverlap& overlap = workspace.overlaps[i];
     // What the read has beside the template's next 100 bases, in the read's own orientation.
     std::int64_t before = reach_on_read(std::min<std::int64_t>(overlap_reach, overlap.template_begin));
     std::int64_t behind = reach_on_read(std::min<std::int64_t>(overlap_reach, length - overlap.template_end));
     if (overlap.is_reverse) std::swap(before, behind);
     const std::int64_t begin = std::max<std::int64_t>(overlap.read_begin - before, 0);
     const std::int64_t end = std::min<std::int64_t>(overlap.read_end + behind, reads_.length(overlap.read));
-    workspace.fetched.push_back({begin, end, letters});
-    letters += static_cast<std::size_t>(end - begin);
-  }
-  if (workspace.bases.size() < letters) workspace.bases.resize(letters);
-  workspace.pile.clear();
-  for (std::size_t i = 0; i < workspace.overlaps.size(); ++i) {
-    const PileOverlap& overlap = workspace.overlaps[i];
-    const auto [begin, end, at] = workspace.fetched[i];
-    workspace.reads->fetch_bases(overlap.read, begin, end, overlap.is_reverse ? Strand::reverse : Strand::forward, workspace.bases.data() + at);
+    workspace.fetched.push_back({begin, end});
+    workspace.reads->fetch_bases(overlap.read, begin, end, overlap.is_reverse ? Strand::reverse : Strand::forward, workspace.bases[i]);
     const auto read_begin = static_cast<std::int32_t>(overlap.is_reverse ? end - overlap.read_end : overlap.read_begin - begin);
-    workspace.pile.push_back({std::string_view(workspace.bases).substr(at, static_cast<std::size_t>(end - begin)),
-                              {overlap.template_begin, overlap.template_end, read_begin, read_begin + overlap.read_end - overlap.read_begin}});
+    workspace.pile.push_back(
+        {&workspace.bases[i], {overlap.template_begin, overlap.template_end, read_begin, read_begin + overlap.read_end - overlap.read_begin}});
   }
 }
 

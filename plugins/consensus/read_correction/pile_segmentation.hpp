@@ -3,7 +3,6 @@
 #pragma once
 #include <sluice/sequence_store.hpp>
 #include <sluice/stage.hpp>
-#include <string>
 #include <vector>
 
 #include "read_correction/oriented_reads.hpp"
@@ -33,19 +32,19 @@ class PileSegmentation {
     std::vector<std::uint8_t> is_reverse;
     std::int64_t unanchored = 0;
   };
-  // Bases [begin, end) of a read, and where they begin in the workspace's.
+  // Bases [begin, end) of a read.
   struct Fetched {
     std::int64_t begin, end;
-    std::size_t at;
   };
   struct Workspace {
     std::unique_ptr<PileCutter> cutter;
     std::unique_ptr<OrientedReads> reads;
     std::vector<PileOverlap> overlaps;
-    std::string template_bases, bases;
+    PackedBases template_bases;
+    std::vector<PackedBases> bases;  // of the first reads of the pile, and others that were there before
     std::vector<PileRead> pile;
     std::vector<Fetched> fetched;
-    std::size_t bytes() const { return template_bases.capacity() + bases.capacity(); }
+    std::size_t bytes() const;
   };
 
   bool read_pile(const Batch& in, std::int64_t row, std::vector<PileOverlap>& overlaps) const;

@@ -6,7 +6,6 @@
 // keeps the others.
 
 #include <cstdint>
-#include <string_view>
 #include <vector>
 
 #include "read_correction/template_kmers.hpp"
@@ -27,9 +26,10 @@ struct OverlapPlace {
 };
 
 struct AnchorWorkspace {
-  PackedBases read;
   std::vector<std::uint64_t> candidates;  // a bit per k-mer of the read
   std::vector<std::int32_t> changes;      // where they begin and end
+  // Per row of candidates, of its first one: where it may lie, and how many letters behind it are a match, too; -1: that has to be looked up.
+  std::vector<std::int32_t> guessed_place, guessed_more;
   std::vector<Anchor> runs;
   std::vector<std::int32_t> score, highest_score, predecessor;  // per run; the highest one up to it
 };
@@ -38,7 +38,7 @@ struct AnchorWorkspace {
 // beyond the ends on the template. Both coordinates ascend, anchors do not touch each other's letters and have at least 4 letters. Replaces
 // `anchors`; none: no chain. A chain's score is its letters less 1 + d / 2 for each shift of d between diagonals; a shift above 30 + a third of the
 // distance is not made.
-void find_anchors(const TemplateKmers& kmers, std::string_view read, const OverlapPlace& place, std::int32_t reach, AnchorWorkspace& workspace,
+void find_anchors(const TemplateKmers& kmers, const PackedBases& read, const OverlapPlace& place, std::int32_t reach, AnchorWorkspace& workspace,
                   std::vector<Anchor>& anchors);
 
 }  // namespace sluice::read_correction

@@ -11,6 +11,8 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "read_correction/packed_bases.hpp"
+
 namespace sluice::read_correction {
 
 class StretchAlignment {
@@ -27,6 +29,12 @@ class StretchAlignment {
   // The differences of the whole pattern and the whole text if is_in_band() of them or of the result, else at least so many. Only if has_room().
   // Letters that are not the same differ in their lowest three bits. Neither need stay alive.
   std::int32_t align(std::string_view pattern, std::string_view text);
+  // The same of bases [begin, begin + letters), without other letters.
+  struct Part {
+    const PackedBases& bases;
+    std::int32_t begin, letters;
+  };
+  std::int32_t align(const Part& pattern, const Part& text);
   // Where the path (path_runs.hpp) of the last align(), if that is in the band, first comes to a row: letters of the text before it.
   // 0 < row <= pattern.size().
   std::int32_t letters_before(std::int32_t row) const;
@@ -36,7 +44,10 @@ class StretchAlignment {
   struct Column {
     std::uint64_t more_than_left, more_than_above;
   };
-  void list_rows(std::string_view pattern, std::size_t columns);
+  void clear_rows(std::size_t rows, std::size_t columns);
+  // slot_of_next(): where the rows with the next letter of the text are.
+  template <class SlotOfNext>
+  std::int32_t fill_columns(std::size_t rows, std::size_t columns, SlotOfNext&& slot_of_next);
 
   std::array<Column, most_letters> columns_;
   std::array<std::array<std::uint64_t, 8>, (most_letters + band) / 64 + 2> rows_with_;  // per word and letter: rows, middle bits further on

@@ -7,17 +7,18 @@
 
 namespace sluice::read_correction {
 
-void TemplateKmers::build(std::string_view bases, std::int32_t k) {
+void TemplateKmers::build(const PackedBases& bases, std::int32_t k) {
+  bases_ = bases;
+  const auto size = static_cast<std::size_t>(bases.size());
   k_ = k;
   mask_ = kmer_mask(k);
   std::uint32_t bits = 4;
-  while (bits < 31 && (std::size_t{1} << bits) < bases.size() * 2) ++bits;
+  while (bits < 31 && (std::size_t{1} << bits) < size * 2) ++bits;
   shift_ = 32 - bits;
   slots_.assign(std::size_t{1} << bits, 0);
-  next_.resize(bases.size());
-  bases_.assign(bases);
-  is_repeated_.assign(bases.size() / 64 + 2, ~std::uint64_t{0});
-  filter_.reset(bases.size());
+  next_.resize(size);
+  is_repeated_.assign(size / 64 + 2, ~std::uint64_t{0});
+  filter_.reset(size);
   const auto change_repeated = [this](std::int32_t place) {
     is_repeated_[static_cast<std::size_t>(place) / 64] ^= std::uint64_t{1} << static_cast<std::size_t>(place) % 64;
   };

@@ -3,8 +3,8 @@
 #pragma once
 // Where the k-mers of one read (the template of a pile) lie.
 
+#include <cstddef>
 #include <cstdint>
-#include <string_view>
 #include <vector>
 
 #include "read_correction/kmer_filter.hpp"
@@ -19,7 +19,7 @@ class TemplateKmers {
   static constexpr std::int32_t max_occurrences = 8;
 
   // Replaces what was there. 1 <= k <= 15. K-mers with a letter other than A, C, G, T are left out. Memory is kept from one call to the next.
-  void build(std::string_view bases, std::int32_t k);
+  void build(const PackedBases& bases, std::int32_t k);
 
   std::int32_t k() const { return k_; }
   // Valid until the next build().
@@ -31,6 +31,17 @@ class TemplateKmers {
   }
   // The place after this one of the same k-mer, none: it was the last. Ascending.
   std::int32_t next(std::int32_t place) const { return next_[static_cast<std::size_t>(place)]; }
+
+  // The tables, for loops over many k-mers. Valid until the next build(). A k-mer's slot is that of the highest bits of its product with
+  // kmer_multiplier, or one behind it with no free one between; it has the k-mer's first place + 1, 0 if it is free.
+  struct Tables {
+    const std::uint32_t* slots;
+    std::size_t last_slot;
+    std::uint32_t shift, kmer_mask;
+    const std::uint64_t* bases;        // as PackedBases::words()
+    const std::uint64_t* is_repeated;  // a bit per place, and a word more
+  };
+  Tables tables() const { return {slots_.data(), slots_.size() - 1, shift_, mask_, bases_.words(), is_repeated_.data()}; }
 
   // The k-mer of a place has no other.
   bool is_single(std::int32_t place) const {

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-namespace sluice::window_cutting {
+#include "window_cutting/letter_copies.hpp"
 
-enum class Strand : std::uint8_t { forward, reverse };
+namespace sluice::window_cutting {
 
 // Bases [begin, end) of the forward strand of a sequence, and where they go, turned to its strand.
 struct Stretch {
@@ -30,7 +30,8 @@ class StretchFetcher {
   // The store outlives this. unknown_quality: of the bases of sequences without qualities, Phred + 33.
   StretchFetcher(const SequenceStoreView& store, char unknown_quality) : store_(&store), unknown_quality_(unknown_quality) {}
 
-  // Stretches of a sequence that lie near each other are read at once. Bases become upper case; other letters than A, C, G and T have no complement.
+  // What the store does not hold in memory is read, stretches of a sequence that lie near each other at once. Bases become upper case; other letters
+  // than A, C, G and T have no complement.
   void fetch(std::span<const Stretch> stretches, const Letters& letters);
 
   std::size_t bytes() const { return bases_.capacity() + qualities_.capacity() + (order_.capacity() + other_order_.capacity()) * sizeof(Place); }
@@ -41,6 +42,10 @@ class StretchFetcher {
     std::uint64_t strand_of_sequence;
     std::size_t stretch;
   };
+  // False: not all of its letters are in memory.
+  bool copy_from_memory(const Stretch& stretch, const Letters& letters) const;
+  // Those that are left in order_.
+  void fetch_from_file(std::span<const Stretch> stretches, const Letters& letters);
   void sort_by_strand_of_sequence(std::span<const Stretch> stretches);
   void fetch_strand(std::span<const Stretch> stretches, std::span<Place> places);
   void fetch_part(std::int64_t sequence, std::int64_t begin, std::int64_t end, Strand strand);

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <map>
+#include <sluice/sequence/packed_bases.hpp>
 
 #include "read_correction/border_places.hpp"
 #include "read_correction/piece_borders.hpp"
@@ -25,10 +26,11 @@ std::uint32_t code_of(std::string_view kmer) {
 
 std::vector<Anchor> anchors_of(std::string_view template_bases, std::string_view read, std::int32_t k = 11) {
   TemplateKmers kmers;
-  kmers.build(template_bases, k);
+  kmers.build(PackedBases(template_bases), k);
   AnchorWorkspace workspace;
   std::vector<Anchor> anchors;
-  find_anchors(kmers, read, {0, static_cast<std::int32_t>(template_bases.size()), 0, static_cast<std::int32_t>(read.size())}, 0, workspace, anchors);
+  find_anchors(kmers, PackedBases(read), {0, static_cast<std::int32_t>(template_bases.size()), 0, static_cast<std::int32_t>(read.size())}, 0,
+               workspace, anchors);
   return anchors;
 }
 
@@ -44,7 +46,7 @@ TEST_CASE("the table knows all places of each k-mer, but not of frequent ones an
       if (const std::string kmer = bases.substr(i, static_cast<std::size_t>(k)); kmer.find('N') == std::string::npos)
         places[kmer].push_back(static_cast<std::int32_t>(i));
     TemplateKmers kmers;
-    kmers.build(bases, k);
+    kmers.build(PackedBases(bases), k);
     for (const auto& [kmer, expected] : places) {
       std::vector<std::int32_t> found;
       for (std::int32_t at = kmers.first(code_of(kmer)); at != TemplateKmers::none; at = kmers.next(at)) found.push_back(at);
@@ -55,7 +57,7 @@ TEST_CASE("the table knows all places of each k-mer, but not of frequent ones an
     }
   }
   TemplateKmers kmers;
-  kmers.build("", 11);
+  kmers.build(PackedBases(""), 11);
   CHECK(kmers.first(5) == TemplateKmers::none);
 }
 
@@ -70,10 +72,39 @@ TEST_CASE("packed bases are the letters, and list the others") {
     packed.assign(bases);
     CHECK(packed.size() == static_cast<std::int32_t>(length));
     CHECK(packed.others() == others);
+    std::string as_letters = bases, part;
+    for (const std::int32_t other : others) as_letters[static_cast<std::size_t>(other)] = 'N';
+    for (std::size_t begin = 0; begin <= length; begin += 1 + random() % 40) {
+      const std::size_t end = begin + random() % (length - begin + 1);
+      packed.letters(static_cast<std::int32_t>(begin), static_cast<std::int32_t>(end), part);
+      CHECK(part == as_letters.substr(begin, end - begin));
+    }
     for (std::size_t place = 0; place < length; ++place)
       for (std::size_t i = place; i < std::min(length, place + PackedBases::word_bases); ++i)
         if (const auto base = std::string_view("ACTG").find(bases[i]); base != std::string_view::npos)
           REQUIRE((packed.word_at(static_cast<std::int32_t>(place)) >> 2 * (i - place) & 3U) == base);
+  }
+}
+
+TEST_CASE("a part of a store's packed bases, turned to a strand, is the packed part") {
+  std::mt19937 random(23);
+  PackedBases part;
+  for (std::size_t length = 0; length < 200; ++length) {
+    const std::string bases = simulated_reads::random_bases(length, random);
+    std::vector<std::uint64_t> stored(sluice::packed_words(length));
+    REQUIRE(sluice::pack_bases(bases.data(), length, stored.data()));
+    for (int times = 0; times < 20; ++times) {
+      const std::size_t begin = random() % (length + 1), end = begin + random() % (length - begin + 1);
+      for (const Strand strand : {Strand::forward, Strand::reverse}) {
+        std::string expected = bases.substr(begin, end - begin), letters;
+        to_strand(strand, expected.data(), expected.size());
+        part.assign(stored.data(), begin, end, strand);
+        CHECK(part.size() == static_cast<std::int32_t>(expected.size()));
+        CHECK(part.others().empty());
+        part.letters(0, part.size(), letters);
+        CHECK(letters == expected);
+      }
+    }
   }
 }
 
@@ -124,12 +155,14 @@ TEST_CASE("a read equal to the template is one anchor") {
   CHECK(anchors_of(bases, bases) == std::vector<Anchor>{{0, 0, 2000}});
 }
 
-TEST_CASE("anchors are those that looking up each k-mer gives, also among repeats, other letters and at the edges of the band") {
+TEST_CASE(
+    "anchors are those that looking up each k-mer gives, also among repeats, other letters and at the edges of the band, on every instruction set") {
   std::mt19937 random(11);
+  const std::vector<std::int64_t> targets = hwy::SupportedAndGeneratedTargets();
   TemplateKmers kmers;
   AnchorWorkspace workspace;
   std::vector<Anchor> anchors;
-  for (int round = 0; round < 400; ++round) {
+  for (int round = 0; round < 800; ++round) {
     std::string bases = simulated_reads::random_bases(1 + random() % 1500, random);
     // Copies of a stretch within the template, and what k-mers are not made of.
     for (auto copies = random() % 6; copies > 0 && bases.size() > 200; --copies)
@@ -146,12 +179,22 @@ TEST_CASE("anchors are those that looking up each k-mer gives, also among repeat
       place.read_begin = static_cast<std::int32_t>(random() % 10);
       place.read_end -= static_cast<std::int32_t>(random() % 10);
     }
-    const std::int32_t k = std::array{5, 8, 11, 15}[random() % 4];
+    // A steep line, or a flat one.
+    if (random() % 8 == 0) place.read_end = place.read_begin + std::max(letters / 4, 1);
+    if (random() % 8 == 0) place.template_end = place.template_begin + std::max(length / 4, 1);
+    const std::int32_t k = std::array{5, 8, 11, 13, 14, 15}[random() % 6];
     const std::int32_t reach = std::array{0, 5, 100}[random() % 3];
-    kmers.build(bases, k);
-    find_anchors(kmers, read, place, reach, workspace, anchors);
-    CHECK(anchors == plain_anchors::anchors(bases, read, k, place, reach));
+    kmers.build(PackedBases(bases), k);
+    const auto expected = plain_anchors::anchors(bases, read, k, place, reach);
+    for (const std::int64_t target : targets) {
+      hwy::SetSupportedTargetsForTest(target);
+      hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+      find_anchors(kmers, PackedBases(read), place, reach, workspace, anchors);
+      CHECK(anchors == expected);
+    }
   }
+  hwy::SetSupportedTargetsForTest(0);
+  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
 }
 
 TEST_CASE("anchors are shared letters in the same order, and cover most of what has no errors") {
@@ -228,7 +271,8 @@ TEST_CASE("borders are found on a read where its bases belong, between anchors a
   const std::vector<Anchor> anchors = {{40, 40, 240}, {640, 631, 320}};
   BorderWorkspace workspace;
   std::vector<std::int32_t> places;
-  find_border_places(std::vector<std::int32_t>{0, 20, 100, 280, 290, 320, 500, 640, 960, 970, 1000}, bases, read, anchors, workspace, places);
+  find_border_places(std::vector<std::int32_t>{0, 20, 100, 280, 290, 320, 500, 640, 960, 970, 1000}, PackedBases(bases), PackedBases(read), anchors,
+                     workspace, places);
   CHECK(places == std::vector<std::int32_t>{0, 20, 100, 280, 290, 321, 501, 631, 951, 961, 991});
 }
 
@@ -241,8 +285,9 @@ TEST_CASE("borders that a read does not reach, or where it is another sequence, 
   const std::vector<Anchor> anchors = {{210, 10, 190}, {500, 300, 190}};
   BorderWorkspace workspace;
   std::vector<std::int32_t> places;
-  find_border_places(std::vector<std::int32_t>{0, 150, 200, 300, 450, 600, 700, 710, 1000}, bases, read, anchors, workspace, places);
+  find_border_places(std::vector<std::int32_t>{0, 150, 200, 300, 450, 600, 700, 710, 1000}, PackedBases(bases), PackedBases(read), anchors, workspace,
+                     places);
   CHECK(places == std::vector<std::int32_t>{-1, -1, 0, 100, -1, 400, 500, -1, -1});
-  find_border_places(std::vector<std::int32_t>{0, 1000}, bases, read, {}, workspace, places);
+  find_border_places(std::vector<std::int32_t>{0, 1000}, PackedBases(bases), PackedBases(read), {}, workspace, places);
   CHECK(places == std::vector<std::int32_t>{-1, -1});
 }

@@ -11,16 +11,14 @@ using namespace sluice::read_correction;
 
 namespace {
 
-PileRead whole(std::string_view template_bases, std::string_view read) {
-  return {read, {0, static_cast<std::int32_t>(template_bases.size()), 0, static_cast<std::int32_t>(read.size())}};
-}
+PileRead whole(const PackedBases& template_bases, const PackedBases& read) { return {&read, {0, template_bases.size(), 0, read.size()}}; }
 
 }  // namespace
 
 TEST_CASE("pieces of reads without errors are the truth of the piece") {
   std::mt19937 random(11);
-  const std::string truth = simulated_reads::random_bases(2500, random);
-  const std::string noisy = simulated_reads::noisy_copy(truth, 0.08, random);
+  const std::string letters = simulated_reads::random_bases(2500, random);
+  const PackedBases truth(letters), noisy(simulated_reads::noisy_copy(letters, 0.08, random));
   std::vector<PileRead> reads(5, whole(noisy, truth));
   PileCutter cutter({});
   cutter.cut(noisy, reads);
@@ -34,7 +32,7 @@ TEST_CASE("pieces of reads without errors are the truth of the piece") {
     at = cutter.layers()[piece.first_layer].end;
     place = piece.end;
   }
-  CHECK(place == static_cast<std::int32_t>(noisy.size()));
+  CHECK(place == noisy.size());
   CHECK(at > 2480);
 }
 
@@ -42,11 +40,11 @@ TEST_CASE("overlaps are followed beyond their ends to the end of the template") 
   std::mt19937 random(12);
   const std::string bases = simulated_reads::random_bases(1000, random);
   const std::string before = simulated_reads::random_bases(140, random), behind = simulated_reads::random_bases(140, random);
-  const std::string read = before + bases + behind;
+  const PackedBases read(before + bases + behind);
   // The mapping ended 60 bases early at both ends.
-  std::vector<PileRead> reads(3, {read, {60, 940, 200, 1080}});
+  std::vector<PileRead> reads(3, {&read, {60, 940, 200, 1080}});
   PileCutter cutter({});
-  cutter.cut(bases, reads);
+  cutter.cut(PackedBases(bases), reads);
   REQUIRE_FALSE(cutter.pieces().empty());
   CHECK(cutter.pieces().front().begin == 0);
   CHECK(cutter.pieces().back().end == 1000);
@@ -56,8 +54,8 @@ TEST_CASE("overlaps are followed beyond their ends to the end of the template") 
 
 TEST_CASE("the most similar reads come first, and no more than max_layers") {
   std::mt19937 random(13);
-  const std::string bases = simulated_reads::random_bases(1000, random);
-  const std::string bad = simulated_reads::noisy_copy(bases, 0.2, random), good = simulated_reads::noisy_copy(bases, 0.02, random);
+  const std::string letters = simulated_reads::random_bases(1000, random);
+  const PackedBases bases(letters), bad(simulated_reads::noisy_copy(letters, 0.2, random)), good(simulated_reads::noisy_copy(letters, 0.02, random));
   const std::vector<PileRead> reads = {whole(bases, bad), whole(bases, good), whole(bases, bases)};
   PileCutter cutter({.max_layers = 2});
   cutter.cut(bases, reads);
@@ -70,18 +68,18 @@ TEST_CASE("the most similar reads come first, and no more than max_layers") {
 
 TEST_CASE("pieces with too few layers are not given; unrelated and empty reads are counted") {
   std::mt19937 random(14);
-  const std::string bases = simulated_reads::random_bases(1000, random), half = bases.substr(0, 500);
+  const std::string letters = simulated_reads::random_bases(1000, random);
+  const PackedBases bases(letters), half(letters.substr(0, 500)), empty, unknown("NNNNNNNNNNNNNNN");
   PileCutter cutter({});
-  const std::vector<PileRead> reads = {
-      whole(bases, bases), {half, {0, 500, 0, 500}}, {"", {0, 1, 0, 0}}, {std::string_view("NNNNNNNNNNNNNNN"), {0, 15, 0, 15}}};
+  const std::vector<PileRead> reads = {whole(bases, bases), {&half, {0, 500, 0, 500}}, {&empty, {0, 1, 0, 0}}, {&unknown, {0, 15, 0, 15}}};
   cutter.cut(bases, reads);
   CHECK(cutter.unanchored() == 2);
   REQUIRE_FALSE(cutter.pieces().empty());
   CHECK(cutter.pieces().back().end <= 500);
   CHECK(cutter.pieces().back().end > 340);
-  cutter.cut("", {});
+  cutter.cut(empty, {});
   CHECK(cutter.pieces().empty());
-  cutter.cut("ACGT", reads);
+  cutter.cut(PackedBases("ACGT"), reads);
   CHECK(cutter.pieces().empty());
 }
 

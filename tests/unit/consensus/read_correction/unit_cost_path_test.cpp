@@ -111,24 +111,30 @@ TEST_CASE("distance, path and best prefix are those of the matrix, whatever comp
 
 TEST_CASE("a stretch first comes to each row where the path of the matrix does, and has too many differences where the matrix has") {
   StretchAlignment alignment;
-  int aligned = 0;
+  int aligned = 0, packed = 0;
   for (const auto& [pattern, text] : pairs()) {
     const auto rows = static_cast<std::int32_t>(pattern.size()), columns = static_cast<std::int32_t>(text.size());
     const std::int32_t distance = distances(pattern, text).back().back();
     if (!StretchAlignment::has_room(rows, columns)) continue;
-    const std::int32_t found = alignment.align(pattern, text);
-    CHECK(found >= distance);
-    CHECK(StretchAlignment::is_in_band(rows, columns, found) == StretchAlignment::is_in_band(rows, columns, distance));
-    if (!StretchAlignment::is_in_band(rows, columns, distance)) continue;
-    ++aligned;
-    CHECK(found == distance);
-    std::int32_t row = 0, letters = 0;
-    for (const PathRun& run : path_of(pattern, text))
-      for (std::int32_t step = 0; step < run.length; ++step) {
-        letters += run.step == PathStep::pattern_only ? 0 : 1;
-        if (run.step != PathStep::text_only) CHECK(alignment.letters_before(++row) == letters);
-      }
+    // As letters, and from some place on in packed bases, which have to be bases.
+    const PackedBases more_pattern("ACGTA" + pattern + "GG"), more_text("T" + text + "CATTA");
+    for (const bool as_letters : {true, false}) {
+      if (!as_letters && (more_pattern.has_others(5, 5 + rows) || more_text.has_others(1, 1 + columns))) continue;
+      const std::int32_t found = as_letters ? alignment.align(pattern, text) : alignment.align({more_pattern, 5, rows}, {more_text, 1, columns});
+      CHECK(found >= distance);
+      CHECK(StretchAlignment::is_in_band(rows, columns, found) == StretchAlignment::is_in_band(rows, columns, distance));
+      if (!StretchAlignment::is_in_band(rows, columns, distance)) continue;
+      ++(as_letters ? aligned : packed);
+      CHECK(found == distance);
+      std::int32_t row = 0, letters = 0;
+      for (const PathRun& run : path_of(pattern, text))
+        for (std::int32_t step = 0; step < run.length; ++step) {
+          letters += run.step == PathStep::pattern_only ? 0 : 1;
+          if (run.step != PathStep::text_only) CHECK(alignment.letters_before(++row) == letters);
+        }
+    }
   }
+  CHECK(packed > 400);
   CHECK(aligned > 500);
 }
 

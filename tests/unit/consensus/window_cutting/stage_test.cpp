@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #include <doctest/doctest.h>
+#include <hwy/targets.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -18,10 +19,11 @@ namespace {
 
 const sluice_plugin_info& plugin(const std::string& name) { return *load_plugin(SLUICE_PLUGIN_DIR "/" + name + ".so"); }
 StageUnderTest stage(const std::string& id) { return stage_of(plugin("window_cutting"), id); }
-TestBatch store(const std::string& text) {
+TestBatch store(const std::string& text, const std::string& memory = "0") {
   const auto path = std::filesystem::temp_directory_path() / ("sluice_window_test." + std::to_string(::getpid()));
   std::ofstream(path, std::ios::binary) << text;
-  const TestBatch batch = StageRun(stage_of(plugin("sequence_store"), "sequence_store"), {}).with({{"path", path.string()}}).run().batch();
+  const TestBatch batch =
+      StageRun(stage_of(plugin("sequence_store"), "sequence_store"), {}).with({{"path", path.string()}, {"memory", memory}}).run().batch();
   std::filesystem::remove(path);  // the store keeps it open
   return batch;
 }
@@ -199,12 +201,13 @@ TEST_CASE("windows that do not lie on their sequences fail, and the others stay"
   }
 }
 
-TEST_CASE("letters are those of the reads, on both strands, whichever stretches are fetched together") {
+TEST_CASE("letters are those of the reads, on both strands, whichever stretches are fetched together, or are in memory") {
   std::mt19937 random(31);
   std::string fastq;
   std::vector<std::string> bases, qualities;
-  for (int read = 0; read < 3; ++read) {
+  for (std::size_t read = 0; read < 3; ++read) {
     bases.push_back(random_bases(6000, random));
+    if (read == 1) bases.back()[3000] = 'N';  // is not held in memory
     qualities.emplace_back(6000, '!');
     for (char& quality : qualities.back()) quality = static_cast<char>('#' + random() % 40);
     fastq += "@r" + std::to_string(read) + "\n" + bases.back() + "\n+\n" + qualities.back() + "\n";
@@ -236,7 +239,7 @@ TEST_CASE("letters are those of the reads, on both strands, whichever stretches 
       if (reverse) {
         std::ranges::reverse(letters);
         std::ranges::reverse(weights);
-        for (char& base : letters) base = base == 'A' ? 'T' : base == 'C' ? 'G' : base == 'G' ? 'C' : 'A';
+        for (char& base : letters) base = base == 'A' ? 'T' : base == 'C' ? 'G' : base == 'G' ? 'C' : base == 'T' ? 'A' : base;
       }
       expected[r] += letters;
       expected_qualities[r] += weights;
@@ -255,14 +258,23 @@ TEST_CASE("letters are those of the reads, on both strands, whichever stretches 
                          .list<std::int32_t>("layer_query_end", query_end)
                          .list<std::uint8_t>("layer_is_reverse", is_reverse)
                          .build();
-  const Result result = run_stage(stage("window_sequences"), batch).resource("reads", store(fastq)).run();
-  REQUIRE(result.ok());
-  const Batch out = result.batch().view();
-  for (std::size_t r = 0; r < rows; ++r) {
-    CHECK(out.text("sequences")[static_cast<std::int64_t>(r)] == expected[r]);
-    CHECK(out.text("sequence_qualities")[static_cast<std::int64_t>(r)] == expected_qualities[r]);
-    CHECK(out.list<std::int32_t>("sequence_length")[static_cast<std::int64_t>(r)].size() == query[r].size() + 1);
+  for (const std::int64_t instruction_set : hwy::SupportedAndGeneratedTargets()) {
+    hwy::SetSupportedTargetsForTest(instruction_set);
+    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+    for (const char* memory : {"0", "1"}) {
+      CAPTURE(memory);
+      const Result result = run_stage(stage("window_sequences"), batch).resource("reads", store(fastq, memory)).run();
+      REQUIRE(result.ok());
+      const Batch out = result.batch().view();
+      for (std::size_t r = 0; r < rows; ++r) {
+        CHECK(out.text("sequences")[static_cast<std::int64_t>(r)] == expected[r]);
+        CHECK(out.text("sequence_qualities")[static_cast<std::int64_t>(r)] == expected_qualities[r]);
+        CHECK(out.list<std::int32_t>("sequence_length")[static_cast<std::int64_t>(r)].size() == query[r].size() + 1);
+      }
+    }
   }
+  hwy::SetSupportedTargetsForTest(0);
+  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
 }
 
 TEST_CASE("the stages keep the contract") {

@@ -4,9 +4,11 @@
 #include <htslib/bgzf.h>
 #include <unistd.h>
 
+#include <array>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <sluice/sequence/bases.hpp>
 #include <sluice/sequence_store.hpp>
 #include <sluice/stored_part.hpp>
 #include <sluice/testing.hpp>
@@ -91,6 +93,51 @@ TEST_CASE("sequences of several lines are fetched across their line ends") {
   for (std::int64_t begin = 0; begin <= 10; ++begin)
     for (std::int64_t end = begin; end <= 10; ++end)
       CHECK(bases(store, 0, begin, end) == std::string("ACGTTTGGCA").substr(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin)));
+}
+
+TEST_CASE("letters in memory are those of the file, as far as the memory goes") {
+  const Files files;
+  std::string text;
+  auto random_text = [seed = 1U](std::string_view of, std::size_t size) mutable {
+    std::string made(size, '?');
+    for (char& letter : made) letter = of[(seed = seed * 1664525U + 1013904223U) >> 16U & (of.size() - 1)];
+    return made;
+  };
+  // Read 3 has another letter, read 5 no qualities, read 6 no letters. A MiB has the bases of 42 reads; two have those of all, and six reads'
+  // qualities.
+  std::vector<std::string> letters, weights;
+  for (std::size_t read = 0; read < 60; ++read) {
+    letters.push_back(random_text(read % 2 == 0 ? "ACGT" : "ACGTACgt", read == 6 ? 0 : 99950 + read));
+    weights.push_back(random_text("#$%&'()*", letters.back().size()));
+    if (read == 3) letters[3][5000] = 'N';
+    if (read == 5) weights[5].assign(weights[5].size(), '!');
+    text += "@r" + std::to_string(read) + "\n" + letters.back() + "\n+\n" + weights.back() + "\n";
+  }
+  const std::string path = files.write("m.fq", text);
+  for (const std::int64_t memory : {0, 1, 2, 100}) {
+    CAPTURE(memory);
+    const Result result = StageRun(stage_of(plugin(), "sequence_store"), {}).with({{"path", path}, {"memory", std::to_string(memory)}}).run();
+    REQUIRE(result.ok());
+    const SequenceStoreView store(result.batch().view());
+    std::int64_t packed = 0, with_qualities = 0, bytes = 0;
+    for (std::int64_t row = 0; row < 60; ++row) {
+      const auto r = static_cast<std::size_t>(row);
+      const auto size = static_cast<std::int64_t>(letters[r].size());
+      std::string upper = letters[r];
+      for (char& letter : upper) letter = upper_case(letter);
+      CHECK(bases(store, row, 0, size) == upper);
+      CHECK(store.has_qualities(row) == (r != 5 && r != 6));
+      if (store.has_qualities(row)) CHECK(qualities(store, row, 0, size) == weights[r]);
+      if (size > 50) CHECK(bases(store, row, 17, size - 30) == upper.substr(17, r == 6 ? 0 : letters[r].size() - 47));
+      if (size > 50 && r != 5) CHECK(qualities(store, row, 17, size - 30) == weights[r].substr(17, letters[r].size() - 47));
+      if (store.packed_bases(row) != nullptr) ++packed, bytes += (size / 32 + 2) * 8;
+      if (store.qualities_in_memory(row) != nullptr) ++with_qualities, bytes += size;
+    }
+    CHECK(bytes <= memory << 20);
+    CHECK(store.packed_bases(std::int64_t{3}) == nullptr);
+    CHECK(packed == std::array{0, 41, 59, 59}[memory == 100 ? 3 : static_cast<std::size_t>(memory)]);
+    CHECK(with_qualities == std::array{0, 0, 6, 58}[memory == 100 ? 3 : static_cast<std::size_t>(memory)]);
+  }
 }
 
 TEST_CASE("of sequences of one name the last is found") {
