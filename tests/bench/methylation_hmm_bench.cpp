@@ -135,8 +135,14 @@ int main(int argument_count, char** arguments) {
   for (const std::int64_t target : {HWY_AVX3, HWY_AVX2, HWY_SSE4, HWY_NEON, HWY_SCALAR}) {
     if ((supported & target) == 0) continue;
     hwy::SetSupportedTargetsForTest(target);
-    const double scoring = median_seconds(runs, [&] { score_groups(reads, problems, model.view, motif, EventsPerBase::raised, workspace, scores); });
-    std::printf("%-10s %8.2f Mbases/s %8.2f Mcells/s\n", score_groups_target(), bases / scoring / 1e6, cells / scoring / 1e6);
+    for (const LogSums log_sums : {LogSums::gathered, LogSums::computed}) {
+      if (log_sums == LogSums::computed && target != HWY_AVX3) continue;
+      workspace.log_sums = log_sums;
+      const double scoring =
+          median_seconds(runs, [&] { score_groups(reads, problems, model.view, motif, EventsPerBase::raised, workspace, scores); });
+      std::printf("%-10s %8.2f Mbases/s %8.2f Mcells/s%s\n", score_groups_target(), bases / scoring / 1e6, cells / scoring / 1e6,
+                  log_sums == LogSums::computed ? ", log-sums computed" : "");
+    }
   }
   hwy::SetSupportedTargetsForTest(0);
   const double reference = median_seconds(1, [&] { score_groups_reference(reads, problems, model.view, motif, EventsPerBase::raised, scores); });

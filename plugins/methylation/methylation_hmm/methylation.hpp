@@ -171,6 +171,13 @@ struct GroupScore {
 
 using event_hmm::Transitions;
 
+// Where the vectors of score_groups get the entries of the log-sum table from; the bits are the same. Only AVX-512 has a choice.
+enum class LogSums : std::uint8_t {
+  gathered,  // from memory
+  computed,  // by polynomials in registers, and from memory where those do not tell
+};
+LogSums fastest_log_sums();  // on this processor
+
 // Scratch of score_groups, reused from call to call: 16 bytes a group, 40 bytes a read, 4 bytes an event of the longest group, and
 // 0.2 to 1 MB for the lanes, by the longest sequence.
 class ScoreWorkspace {
@@ -184,6 +191,7 @@ class ScoreWorkspace {
   std::vector<float> clipping;
   std::vector<std::uint32_t> ranks;
   std::vector<float> lanes;
+  LogSums log_sums = fastest_log_sums();
 };
 
 // Scores every problem under both hypotheses: Forward over match, bad-event and skipped-k-mer states with soft clipping at both ends. The

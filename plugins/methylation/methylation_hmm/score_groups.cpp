@@ -5,7 +5,7 @@
 // The recurrence is sequential along k-mers (K states) and along events, so lanes hold different problems, sorted by length so that they end
 // together. The k-mers before the first site are the same under both hypotheses and so are their columns: they are computed once (5 or 6 of 16
 // columns of a single-CpG group). The other columns are computed for both hypotheses in turns: the two chains of dependent log-sums overlap. A
-// log-sum is a table gather between a dozen cheap operations; seven of them per cell and hypothesis are the whole cost.
+// log-sum is a table gather (on AMD a polynomial) between a dozen cheap operations; seven of them per cell and hypothesis are the whole cost.
 
 #include <algorithm>
 #include <cmath>
@@ -17,50 +17,17 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "methylation_hmm/log_sum-inl.hpp"
+
 HWY_BEFORE_NAMESPACE();
 namespace sluice::methylation_hmm {
 namespace HWY_NAMESPACE {
-
-namespace hn = hwy::HWY_NAMESPACE;
-
-using Floats = hn::CappedTag<float, 16>;
-using Integers = hn::RebindToSigned<Floats>;
-using V = hn::Vec<Floats>;
 
 // One column of one hypothesis in memory: this many vectors, in this order.
 enum Field : std::size_t { kMean, kStdv, kConstant, kMatch, kBad, kSkip, kFields };
 
 constexpr std::size_t kRowsPerBlock = 32;  // events are brought into lane order this many rows at a time: 2 kB of L1
 constexpr std::size_t kAlignment = 64;
-
-// Truncates values that fit. ConvertTo of Highway 1.0 spends four more instructions on values that do not, a quarter of a log-sum.
-HWY_INLINE hn::Vec<Integers> Truncate(V value) {
-#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
-  return hn::Vec<Integers>{_mm512_cvttps_epi32(value.raw)};
-#elif HWY_TARGET == HWY_AVX2
-  return hn::Vec<Integers>{_mm256_cvttps_epi32(value.raw)};
-#elif HWY_TARGET == HWY_SSE4 || HWY_TARGET == HWY_SSSE3
-  return hn::Vec<Integers>{_mm_cvttps_epi32(value.raw)};
-#elif HWY_TARGET == HWY_SCALAR
-  return hn::Vec<Integers>(static_cast<std::int32_t>(value.raw));
-#else
-  return hn::ConvertTo(Integers(), value);
-#endif
-}
-
-HWY_INLINE V LogSum(V a, V b, const float* HWY_RESTRICT table) {
-  const Floats d;
-  const V high = hn::Max(a, b);
-  const V scaled = hn::Mul(hn::Sub(a, b), hn::Set(d, kLogSumScale));
-  const V limit = hn::Set(d, static_cast<float>(kLogSumLast));
-  // Where both terms are -inf `scaled` is NaN, and the index must still be within the table.
-#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
-  const V clamped{_mm512_range_ps(scaled.raw, limit.raw, 0b1010)};  // min(|scaled|, limit) in one instruction; a NaN yields the limit
-#else
-  const V clamped = hn::Min(hn::Abs(scaled), limit);  // a NaN yields the limit where the second operand wins (x86), else 0 or the limit (Arm)
-#endif
-  return hn::Add(high, hn::GatherIndex(d, table, Truncate(clamped)));
-}
 
 HWY_INLINE V Emission(V event, const float* HWY_RESTRICT column) {
   const Floats d;
@@ -70,12 +37,18 @@ HWY_INLINE V Emission(V event, const float* HWY_RESTRICT column) {
 }
 
 // Scores the problems order[0 .. count), count <= lanes, all checked.
+template <class LogSumsOfVectors>
 void ScoreLanes(std::span<const ReadSignal> reads, std::span<const GroupProblem> problems, const KmerModelView& model, const Motif& motif,
                 const ScoreWorkspace::Entry* order, std::size_t count, ScoreWorkspace& workspace, std::span<GroupScore> scores) {
   const Floats d;
   const Integers di;
   const std::size_t lanes = hn::Lanes(d);
-  const float* HWY_RESTRICT table = log_sum_table();
+  const LogSumsOfVectors log_sums;
+  const auto log_sum = [&](V a, V b) HWY_ATTR __attribute__((always_inline)) {
+    V sum[1];
+    log_sums({{a, b}}, sum);
+    return sum[0];
+  };
   const float* HWY_RESTRICT clipping = workspace.clipping.data();
 
   const std::size_t all_lanes_ranks = lanes * kMaximumSequenceLength;
@@ -192,13 +165,15 @@ void ScoreLanes(std::span<const ReadSignal> reads, std::span<const GroupProblem>
 
     // The first column: nothing to its left, but the way in from clipped events.
     const V before = hn::Set(d, clipping[row]);
-    const auto first_column = [&](float* HWY_RESTRICT column, V& old_match, V& old_bad, V& old_skip, V& new_match, V& new_bad, V& new_skip) HWY_ATTR {
+    const auto first_column = [&](float* HWY_RESTRICT column, V& old_match, V& old_bad, V& old_skip, V& new_match, V& new_bad, V& new_skip) HWY_ATTR
+        __attribute__((always_inline)) {
       old_match = hn::Load(d, column + kMatch * lanes);
       old_bad = hn::Load(d, column + kBad * lanes);
       old_skip = minus_infinity;
-      new_match = LogSum(hn::Add(old_match, match_stay), hn::Add(old_bad, bad_match), table);
-      new_bad = LogSum(hn::Add(old_match, match_bad), hn::Add(old_bad, bad_stay), table);
-      new_match = hn::Add(LogSum(new_match, before, table), Emission(event, column));
+      V sums[2];
+      log_sums({{hn::Add(old_match, match_stay), hn::Add(old_bad, bad_match)}, {hn::Add(old_match, match_bad), hn::Add(old_bad, bad_stay)}}, sums);
+      new_bad = sums[1];
+      new_match = hn::Add(log_sum(sums[0], before), Emission(event, column));
       new_skip = minus_infinity;
       hn::Store(new_match, d, column + kMatch * lanes);
       hn::Store(new_bad, d, column + kBad * lanes);
@@ -209,9 +184,9 @@ void ScoreLanes(std::span<const ReadSignal> reads, std::span<const GroupProblem>
     // A match sum folds four log-sums, each waiting about 57 cycles for the one before. The loops fold the first two terms (`begun`) one column
     // ahead, so that what one turn computes is two log-sums deep, and a reorder window (about one turn) holds enough independent ones. The last turn
     // begins a column that does not exist: wasted, but cheaper than a branch.
-    const auto begin_match = [&](const float* HWY_RESTRICT column, V left_match) HWY_ATTR {
-      const V sum = LogSum(hn::Add(hn::Load(d, column + kMatch * lanes), match_stay), hn::Add(left_match, match_next), table);
-      return LogSum(sum, hn::Add(hn::Load(d, column + kBad * lanes), bad_match), table);
+    const auto begin_match = [&](const float* HWY_RESTRICT column, V left_match) HWY_ATTR __attribute__((always_inline)) {
+      const V sum = log_sum(hn::Add(hn::Load(d, column + kMatch * lanes), match_stay), hn::Add(left_match, match_next));
+      return log_sum(sum, hn::Add(hn::Load(d, column + kBad * lanes), bad_match));
     };
 
     V begun_u = begin_match(cells + stride, old_match_u);
@@ -219,17 +194,23 @@ void ScoreLanes(std::span<const ReadSignal> reads, std::span<const GroupProblem>
       float* HWY_RESTRICT column = cells + j * stride;
       const V match = hn::Load(d, column + kMatch * lanes);
       const V bad = hn::Load(d, column + kBad * lanes);
-      V sum = LogSum(begun_u, hn::Add(old_bad_u, bad_match), table);
-      V skip = LogSum(hn::Add(new_match_u, match_skip), hn::Add(new_bad_u, bad_skip), table);
-      V begun = LogSum(hn::Add(hn::Load(d, column + stride + kMatch * lanes), match_stay), hn::Add(match, match_next), table);
-      new_bad_u = LogSum(hn::Add(match, match_bad), hn::Add(bad, bad_stay), table);
-      sum = LogSum(sum, hn::Add(old_skip_u, skip_match), table);
-      new_skip_u = LogSum(skip, hn::Add(new_skip_u, skip_stay), table);
-      begun_u = LogSum(begun, hn::Add(hn::Load(d, column + stride + kBad * lanes), bad_match), table);
+      V first[2], second[2], third[3];
+      log_sums({{begun_u, hn::Add(old_bad_u, bad_match)}, {hn::Add(new_match_u, match_skip), hn::Add(new_bad_u, bad_skip)}}, first);
+      const auto& [sum, skip] = first;
+      log_sums({{hn::Add(hn::Load(d, column + stride + kMatch * lanes), match_stay), hn::Add(match, match_next)},
+                {hn::Add(match, match_bad), hn::Add(bad, bad_stay)}},
+               second);
+      new_bad_u = second[1];
+      log_sums({{sum, hn::Add(old_skip_u, skip_match)},
+                {skip, hn::Add(new_skip_u, skip_stay)},
+                {second[0], hn::Add(hn::Load(d, column + stride + kBad * lanes), bad_match)}},
+               third);
+      new_skip_u = third[1];
+      begun_u = third[2];
       old_match_u = match;
       old_bad_u = bad;
       old_skip_u = hn::Load(d, column + kSkip * lanes);
-      new_match_u = hn::Add(sum, Emission(event, column));
+      new_match_u = hn::Add(third[0], Emission(event, column));
       hn::Store(new_match_u, d, column + kMatch * lanes);
       hn::Store(new_bad_u, d, column + kBad * lanes);
       hn::Store(new_skip_u, d, column + kSkip * lanes);
@@ -258,28 +239,39 @@ void ScoreLanes(std::span<const ReadSignal> reads, std::span<const GroupProblem>
       const V match_m = hn::Load(d, column_m + kMatch * lanes);
       const V bad_u = hn::Load(d, column_u + kBad * lanes);
       const V bad_m = hn::Load(d, column_m + kBad * lanes);
-      V sum_u = LogSum(begun_u, hn::Add(old_bad_u, bad_match), table);
-      V sum_m = LogSum(begun_m, hn::Add(old_bad_m, bad_match), table);
-      V skip_u = LogSum(hn::Add(new_match_u, match_skip), hn::Add(new_bad_u, bad_skip), table);
-      V skip_m = LogSum(hn::Add(new_match_m, match_skip), hn::Add(new_bad_m, bad_skip), table);
-      begun_u = LogSum(hn::Add(hn::Load(d, column_u + stride + kMatch * lanes), match_stay), hn::Add(match_u, match_next), table);
-      begun_m = LogSum(hn::Add(hn::Load(d, column_m + stride + kMatch * lanes), match_stay), hn::Add(match_m, match_next), table);
-      new_bad_u = LogSum(hn::Add(match_u, match_bad), hn::Add(bad_u, bad_stay), table);
-      new_bad_m = LogSum(hn::Add(match_m, match_bad), hn::Add(bad_m, bad_stay), table);
-      sum_u = LogSum(sum_u, hn::Add(old_skip_u, skip_match), table);
-      sum_m = LogSum(sum_m, hn::Add(old_skip_m, skip_match), table);
-      new_skip_u = LogSum(skip_u, hn::Add(new_skip_u, skip_stay), table);
-      new_skip_m = LogSum(skip_m, hn::Add(new_skip_m, skip_stay), table);
-      begun_u = LogSum(begun_u, hn::Add(hn::Load(d, column_u + stride + kBad * lanes), bad_match), table);
-      begun_m = LogSum(begun_m, hn::Add(hn::Load(d, column_m + stride + kBad * lanes), bad_match), table);
+      V first[4], second[4], third[6];
+      log_sums({{begun_u, hn::Add(old_bad_u, bad_match)},
+                {begun_m, hn::Add(old_bad_m, bad_match)},
+                {hn::Add(new_match_u, match_skip), hn::Add(new_bad_u, bad_skip)},
+                {hn::Add(new_match_m, match_skip), hn::Add(new_bad_m, bad_skip)}},
+               first);
+      const auto& [sum_u, sum_m, skip_u, skip_m] = first;
+      log_sums({{hn::Add(hn::Load(d, column_u + stride + kMatch * lanes), match_stay), hn::Add(match_u, match_next)},
+                {hn::Add(hn::Load(d, column_m + stride + kMatch * lanes), match_stay), hn::Add(match_m, match_next)},
+                {hn::Add(match_u, match_bad), hn::Add(bad_u, bad_stay)},
+                {hn::Add(match_m, match_bad), hn::Add(bad_m, bad_stay)}},
+               second);
+      new_bad_u = second[2];
+      new_bad_m = second[3];
+      log_sums({{sum_u, hn::Add(old_skip_u, skip_match)},
+                {sum_m, hn::Add(old_skip_m, skip_match)},
+                {skip_u, hn::Add(new_skip_u, skip_stay)},
+                {skip_m, hn::Add(new_skip_m, skip_stay)},
+                {second[0], hn::Add(hn::Load(d, column_u + stride + kBad * lanes), bad_match)},
+                {second[1], hn::Add(hn::Load(d, column_m + stride + kBad * lanes), bad_match)}},
+               third);
+      new_skip_u = third[2];
+      new_skip_m = third[3];
+      begun_u = third[4];
+      begun_m = third[5];
       old_match_u = match_u;
       old_match_m = match_m;
       old_bad_u = bad_u;
       old_bad_m = bad_m;
       old_skip_u = hn::Load(d, column_u + kSkip * lanes);
       old_skip_m = hn::Load(d, column_m + kSkip * lanes);
-      new_match_u = hn::Add(sum_u, Emission(event, column_u));
-      new_match_m = hn::Add(sum_m, Emission(event, column_m));
+      new_match_u = hn::Add(third[0], Emission(event, column_u));
+      new_match_m = hn::Add(third[1], Emission(event, column_m));
       hn::Store(new_match_u, d, column_u + kMatch * lanes);
       hn::Store(new_match_m, d, column_m + kMatch * lanes);
       hn::Store(new_bad_u, d, column_u + kBad * lanes);
@@ -292,14 +284,12 @@ void ScoreLanes(std::span<const ReadSignal> reads, std::span<const GroupProblem>
     const auto row_number = hn::Set(di, static_cast<std::int32_t>(row + 1));
     const auto active = hn::RebindMask(d, hn::Not(hn::Lt(lane_rows, row_number)));
     const V after = hn::GatherIndex(d, clipping, hn::Max(hn::Sub(lane_rows, row_number), hn::Zero(di)));
-    V sum_u = LogSum(end_u, hn::Add(last_match_u, after), table);
-    V sum_m = LogSum(end_m, hn::Add(last_match_m, after), table);
-    sum_u = LogSum(sum_u, hn::Add(last_bad_u, after), table);
-    sum_m = LogSum(sum_m, hn::Add(last_bad_m, after), table);
-    sum_u = LogSum(sum_u, hn::Add(last_skip_u, after), table);
-    sum_m = LogSum(sum_m, hn::Add(last_skip_m, after), table);
-    end_u = hn::IfThenElse(active, sum_u, end_u);
-    end_m = hn::IfThenElse(active, sum_m, end_m);
+    V sums[2];
+    log_sums({{end_u, hn::Add(last_match_u, after)}, {end_m, hn::Add(last_match_m, after)}}, sums);
+    log_sums({{sums[0], hn::Add(last_bad_u, after)}, {sums[1], hn::Add(last_bad_m, after)}}, sums);
+    log_sums({{sums[0], hn::Add(last_skip_u, after)}, {sums[1], hn::Add(last_skip_m, after)}}, sums);
+    end_u = hn::IfThenElse(active, sums[0], end_u);
+    end_m = hn::IfThenElse(active, sums[1], end_m);
   }
 
   hn::Store(end_u, d, per_lane + 2 * lanes);
@@ -320,7 +310,14 @@ void ScoreOrdered(std::span<const ReadSignal> reads, std::span<const GroupProble
   const std::size_t lanes = hn::Lanes(Floats());
   for (std::size_t at = 0; at < workspace.order.size(); at += lanes) {
     const std::size_t count = std::min(lanes, workspace.order.size() - at);
-    ScoreLanes(reads, problems, model, motif, workspace.order.data() + at, count, workspace, scores);
+    const auto* order = workspace.order.data() + at;
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
+    if (workspace.log_sums == LogSums::computed) {
+      ScoreLanes<ComputedLogSums>(reads, problems, model, motif, order, count, workspace, scores);
+      continue;
+    }
+#endif
+    ScoreLanes<GatheredLogSums>(reads, problems, model, motif, order, count, workspace, scores);
   }
 }
 

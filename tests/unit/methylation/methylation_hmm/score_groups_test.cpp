@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "methylation_hmm/log_sum_polynomials.hpp"
 #include "methylation_hmm/methylation.hpp"
 #include "methylation_hmm/profile_hmm.hpp"
 #include "unit/instruction_sets.hpp"
@@ -131,11 +132,21 @@ std::vector<GroupScore> reference_scores(const Problems& problems, const KmerMod
 }
 
 std::vector<GroupScore> vector_scores(const Problems& problems, const KmerModelView& model, EventsPerBase floor = EventsPerBase::raised,
-                                      const Motif& motif = kCpg) {
+                                      const Motif& motif = kCpg, LogSums log_sums = fastest_log_sums()) {
   std::vector<GroupScore> scores(problems.problems.size());
   ScoreWorkspace workspace;
+  workspace.log_sums = log_sums;
   REQUIRE(score_groups(problems.reads, problems.problems, model, motif, floor, workspace, scores));
   return scores;
+}
+
+// score_groups with either kind of log-sums, on every instruction set.
+template <class Check>
+void for_each_form(const Check& check) {
+  for (const LogSums log_sums : {LogSums::gathered, LogSums::computed}) {
+    CAPTURE(static_cast<int>(log_sums));
+    sluice::testing::for_each_instruction_set([&] { check(log_sums); });
+  }
 }
 
 bool same_bits(const GroupScore& a, const GroupScore& b) {
@@ -225,6 +236,48 @@ TEST_CASE("the log-sum table holds ln(1 + exp(-i / 1000)), descending to 0") {
   for (std::int32_t i = 1; i <= kLogSumLast; ++i) CHECK_MESSAGE(table[i] <= table[i - 1], i);
   CHECK(table[kLogSumLast - 1] > 0.0F);
   CHECK(table[kLogSumLast] == 0.0F);
+}
+
+TEST_CASE("the polynomials give each entry of the log-sum table or its lower neighbour") {
+  const float* table = log_sum_table();
+  int other_entries = 0, neighbours = 0;
+  for (std::int32_t i = 0; i <= kLogSumLast; ++i) {
+    const std::int32_t place = i + kFirstSegmentEntry;
+    const auto segment = static_cast<std::size_t>(place >> kSegmentBits);
+    REQUIRE(segment < 32);
+    const auto x = static_cast<float>(place % (1 << kSegmentBits) - kSegmentCentre);
+    float entry = kLogSumPolynomials[kPolynomialDegree][segment];
+    for (int power = kPolynomialDegree - 1; power >= 0; --power) entry = std::fma(entry, x, kLogSumPolynomials[power][segment]);
+    const auto distance = static_cast<std::int32_t>(std::bit_cast<std::uint32_t>(table[i]) - std::bit_cast<std::uint32_t>(entry));
+    other_entries += distance != 0 && distance != 1 ? 1 : 0;
+    neighbours += distance == 1 ? 1 : 0;
+  }
+  CHECK(other_entries == 0);
+  CHECK(neighbours > 0);
+}
+
+// Few events and levels near 0, hence sums with many of the bits of an entry: that is where neighbouring entries differ most often.
+TEST_CASE("log-sums of short and likely paths have the bits of the reference") {
+  RandomModel model(2, 21);
+  for (std::size_t i = 0; i < model.mean.size(); ++i) {
+    model.mean[i] = 90.0F + static_cast<float>(i) / 8;
+    model.stdv[i] = 0.25F;
+    model.log_stdv[i] = std::log(model.stdv[i]);
+  }
+  std::mt19937_64 random(21);
+  std::normal_distribution<float> noise(91.5F, 1.0F);
+  Problems problems = random_problems(model.view, 2000, 21);
+  for (auto& events : problems.events) {
+    for (float& event : events) event = noise(random);
+  }
+  for (auto& problem : problems.problems) {
+    const std::int32_t step = problem.first_event <= problem.last_event ? 1 : -1;
+    const std::int32_t rows = 1 + static_cast<std::int32_t>(random() % 4);
+    if (std::abs(problem.last_event - problem.first_event) + 1 > rows) problem.last_event = problem.first_event + step * (rows - 1);
+  }
+  const auto expected = reference_scores(problems, model.view);
+  for_each_form(
+      [&](LogSums log_sums) { CHECK(differing(vector_scores(problems, model.view, EventsPerBase::raised, kCpg, log_sums), expected) == 0); });
 }
 
 TEST_CASE("transition probabilities out of each state sum to one") {
@@ -347,8 +400,8 @@ TEST_CASE("every instruction set gives the bits of the reference for every motif
     const RandomModel model(6, 3);
     const Problems problems = random_problems(model.view, 200, 9, motif);
     const auto expected = reference_scores(problems, model.view, EventsPerBase::raised, motif);
-    sluice::testing::for_each_instruction_set(
-        [&] { CHECK(differing(expected, vector_scores(problems, model.view, EventsPerBase::raised, motif)) == 0); });
+    for_each_form(
+        [&](LogSums log_sums) { CHECK(differing(expected, vector_scores(problems, model.view, EventsPerBase::raised, motif, log_sums)) == 0); });
   }
 }
 
@@ -358,7 +411,8 @@ TEST_CASE("every instruction set gives the bits of the reference") {
     for (const std::size_t count : {0U, 1U, 2U, 15U, 16U, 17U, 300U}) {
       const Problems problems = random_problems(model.view, count, 100 * k + count);
       const auto expected = reference_scores(problems, model.view);
-      sluice::testing::for_each_instruction_set([&] { CHECK(differing(vector_scores(problems, model.view), expected) == 0); });
+      for_each_form(
+          [&](LogSums log_sums) { CHECK(differing(vector_scores(problems, model.view, EventsPerBase::raised, kCpg, log_sums), expected) == 0); });
     }
   }
 }
@@ -367,7 +421,8 @@ TEST_CASE("a 9-mer model gives the bits of the reference") {
   const RandomModel model(9, 9);
   const Problems problems = random_problems(model.view, 100, 9);
   const auto expected = reference_scores(problems, model.view);
-  sluice::testing::for_each_instruction_set([&] { CHECK(differing(vector_scores(problems, model.view), expected) == 0); });
+  for_each_form(
+      [&](LogSums log_sums) { CHECK(differing(vector_scores(problems, model.view, EventsPerBase::raised, kCpg, log_sums), expected) == 0); });
 }
 
 TEST_CASE("extreme but usable values give the bits of the reference") {
@@ -386,7 +441,8 @@ TEST_CASE("extreme but usable values give the bits of the reference") {
   }
   const auto expected = reference_scores(problems, model.view);
   CHECK(std::ranges::none_of(expected, [](const GroupScore& score) { return score.status == ScoreStatus::ok && std::isnan(score.methylated); }));
-  sluice::testing::for_each_instruction_set([&] { CHECK(differing(vector_scores(problems, model.view), expected) == 0); });
+  for_each_form(
+      [&](LogSums log_sums) { CHECK(differing(vector_scores(problems, model.view, EventsPerBase::raised, kCpg, log_sums), expected) == 0); });
 }
 
 TEST_CASE("events that no path can emit have a likelihood of zero") {
