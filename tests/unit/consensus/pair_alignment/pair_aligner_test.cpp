@@ -157,20 +157,20 @@ TEST_CASE("short pairs are divided as longer ones are, with every instruction se
   sluice::testing::for_each_instruction_set([] {
     Random random(4);
     // The last two are divided until a part's trace is small enough.
-    for (const auto& [undivided_bytes, trace_bytes] : std::vector<std::pair<std::int64_t, std::int64_t>>{
+    for (const AlignerLimits& limits : std::vector<AlignerLimits>{
              {0, 1 << 20}, {100, 1 << 20}, {250, 1 << 20}, {600, 1 << 20}, {2000, 1 << 20}, {250, 10000}, {250, 5000}}) {
-      PairAligner aligner({.undivided_bytes = undivided_bytes, .trace_bytes = trace_bytes});
+      PairAligner aligner(limits);
       for (int i = 0; i < 1500; ++i) {
         const char* alphabet = i % 3 == 0 ? "AC" : i % 11 == 0 ? "A" : "ACGT";
         std::string target = letters(random, random() % (i % 2 == 0 ? 12 : 90), alphabet);
         if (i % 5 == 0) target += target + target;
         std::string query = i % 4 == 0 ? letters(random, random() % 150, alphabet) : with_errors(random, target, i % 10 * 0.08);
         if (i % 7 == 0) query.erase(0, random() % (query.size() + 1));
-        const Alignment expected = by_definition(query, target, static_cast<std::size_t>(undivided_bytes));
+        const Alignment expected = by_definition(query, target, static_cast<std::size_t>(limits.undivided_bytes));
         const Alignment got = ours(aligner, query, target);
         CAPTURE(query);
         CAPTURE(target);
-        CAPTURE(undivided_bytes);
+        CAPTURE(limits.undivided_bytes);
         REQUIRE(got.operations == expected.operations);
         REQUIRE(got.edits == expected.edits);
       }
