@@ -157,8 +157,8 @@ TEST_CASE("short pairs are divided as longer ones are, with every instruction se
   sluice::testing::for_each_instruction_set([] {
     Random random(4);
     // The last two are divided until a part's trace is small enough.
-    for (const AlignerLimits& limits : std::vector<AlignerLimits>{
-             {0, 1 << 20}, {100, 1 << 20}, {250, 1 << 20}, {600, 1 << 20}, {2000, 1 << 20}, {250, 10000}, {250, 5000}}) {
+    for (const AlignerLimits& limits :
+         std::vector<AlignerLimits>{{0, 1 << 20}, {100, 1 << 20}, {250, 1 << 20}, {600, 1 << 20}, {2000, 1 << 20}, {250, 10000}, {250, 5000}}) {
       PairAligner aligner(limits);
       for (int i = 0; i < 1500; ++i) {
         const char* alphabet = i % 3 == 0 ? "AC" : i % 11 == 0 ? "A" : "ACGT";
