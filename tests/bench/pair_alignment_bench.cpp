@@ -10,13 +10,13 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <ctime>
 #include <functional>
 #include <limits>
 #include <random>
 #include <string>
 #include <vector>
 
+#include "bench/thread_time.hpp"
 #include "pair_alignment/pair_aligner.hpp"
 
 #ifdef SLUICE_WITH_EDLIB
@@ -31,14 +31,6 @@ struct Pair {
   std::string query, target;
 };
 using Cigar = std::vector<std::uint32_t>;
-
-double seconds(const std::function<void()>& body) {
-  timespec begin{}, end{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &begin);
-  body();
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &end);
-  return static_cast<double>(end.tv_sec - begin.tv_sec) + 1e-9 * static_cast<double>(end.tv_nsec - begin.tv_nsec);
-}
 
 std::vector<Pair> make_pairs(std::size_t count, std::size_t bases, double rate) {
   std::mt19937 random(1);
@@ -79,30 +71,27 @@ void align_all_by_edlib(const std::vector<Pair>& pairs, std::vector<Cigar>& ciga
 }
 #endif
 
-void choose(std::int64_t targets) {
-  hwy::SetSupportedTargetsForTest(targets);
-  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
   if (argc != 5) return fmt::print(stderr, "pair_alignment_bench ROUNDS PAIRS BASES ERROR_RATE\n"), 2;
   const int rounds = std::stoi(argv[1]);
   const std::vector<Pair> pairs = make_pairs(std::stoul(argv[2]), std::stoul(argv[3]), std::stod(argv[4]));
-  choose(0);
+  sluice::bench::choose_instruction_sets(0);
   const std::vector<std::int64_t> targets = hwy::SupportedAndGeneratedTargets();
   std::vector<PairAligner> aligners(targets.size());  // as in a run, their memory has been used before
   std::vector<Cigar> ours, theirs;
   std::vector<double> least(targets.size() + 1, std::numeric_limits<double>::max());
   std::size_t different = 0;
-  const auto measure = [&](std::size_t which, const std::function<void()>& body) { least[which] = std::min(least[which], seconds(body)); };
+  const auto measure = [&](std::size_t which, const std::function<void()>& body) {
+    least[which] = std::min(least[which], sluice::bench::thread_seconds(body));
+  };
   for (int round = 0; round < rounds; ++round) {
 #ifdef SLUICE_WITH_EDLIB
     if (round < 2) measure(targets.size(), [&] { align_all_by_edlib(pairs, theirs); });
 #endif
     for (std::size_t t = 0; t < targets.size(); ++t) {
-      choose(targets[t]);
+      sluice::bench::choose_instruction_sets(targets[t]);
       measure(t, [&] { align_all(aligners[t], pairs, ours); });
       for (std::size_t i = 0; i < theirs.size(); ++i) different += ours[i] != theirs[i] ? 1U : 0U;
     }

@@ -7,12 +7,12 @@
 #include <hwy/targets.h>
 
 #include <algorithm>
-#include <ctime>
 #include <functional>
 #include <limits>
 #include <string>
 #include <vector>
 
+#include "bench/thread_time.hpp"
 #include "poa_consensus/window_consensus.hpp"
 #include "poa_consensus/window_file.hpp"
 
@@ -23,14 +23,6 @@
 using namespace sluice::poa_consensus;
 
 namespace {
-
-double seconds(const std::function<void()>& body) {
-  timespec begin{}, end{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &begin);
-  body();
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &end);
-  return static_cast<double>(end.tv_sec - begin.tv_sec) + 1e-9 * static_cast<double>(end.tv_nsec - begin.tv_nsec);
-}
 
 std::vector<FileWindow> read_windows(const std::string& path, std::size_t most) {
   WindowFile file(path);
@@ -72,11 +64,6 @@ void make_all_by_spoa(const std::vector<FileWindow>& windows, const Scoring& sco
 }
 #endif
 
-void choose(std::int64_t targets) {
-  hwy::SetSupportedTargetsForTest(targets);
-  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -98,24 +85,26 @@ int main(int argc, char** argv) {
   }
   majority.algorithm = Algorithm::majority;
   majority.rounds = 2;
-  choose(0);
+  sluice::bench::choose_instruction_sets(0);
   const std::vector<std::int64_t> targets = hwy::SupportedAndGeneratedTargets();
   for (int file = 7; file < argc; ++file) {
     const std::vector<FileWindow> windows = read_windows(argv[file], std::stoul(argv[2]));
     std::vector<std::string> ours, theirs;
     std::vector<double> least(targets.size() + 2, std::numeric_limits<double>::max());
     std::size_t different = 0;
-    const auto measure = [&](std::size_t which, const std::function<void()>& body) { least[which] = std::min(least[which], seconds(body)); };
+    const auto measure = [&](std::size_t which, const std::function<void()>& body) {
+      least[which] = std::min(least[which], sluice::bench::thread_seconds(body));
+    };
     for (int round = 0; round < rounds; ++round) {
 #ifdef SLUICE_WITH_SPOA
       measure(0, [&] { make_all_by_spoa(windows, bundle.scoring, theirs); });
 #endif
       for (std::size_t t = 0; t < targets.size(); ++t) {
-        choose(targets[t]);
+        sluice::bench::choose_instruction_sets(targets[t]);
         measure(t + 1, [&] { make_all(windows, bundle, ours); });
         for (std::size_t i = 0; i < theirs.size(); ++i) different += ours[i] != theirs[i] ? 1U : 0U;
       }
-      choose(0);
+      sluice::bench::choose_instruction_sets(0);
       measure(targets.size() + 1, [&] { make_all(windows, majority, ours); });
     }
     const auto rate = [&](std::size_t which) { return static_cast<double>(windows.size()) / least[which]; };
