@@ -50,6 +50,12 @@ expect "a reference with other names" "give the FASTA file that the reads were a
 expect "signal of other reads" "are the signal files those of these reads?" \
   "$sluice" run methylation --signal reads2.blow5 --alignments reads1.bam --reference reference1.fa --output calls.tsv
 expect "bases of other reads" "are --reads those of the alignments?" "$sluice" run methylation "${ours[@]}" --reads reads2.fastq.gz
+# Trimmed, or base-called again under the same names: no event of them is where CIGAR and reference say.
+gzip -dc reads1.fastq.gz | sed '2~4s/^.\{40\}//; 4~4s/^.\{40\}//' >trimmed.fastq
+for pipeline in methylation eventalign; do
+  expect "reads that are not those that were aligned: $pipeline" "are --reads those that were aligned?" \
+    "$sluice" run $pipeline "${ours[@]}" --reads trimmed.fastq
+done
 expect "another chemistry" "the chemistry is probably wrong" "$sluice" run eventalign "${ours[@]}" --pore r10
 expect "direct RNA" "RNA" "$sluice" run methylation --signal rna.blow5 --alignments rna.bam --reference transcripts.fa --output calls.tsv
 expect "unmapped reads" "do the reads come from this reference?" bash -c \

@@ -9,6 +9,7 @@
 #include <sluice/stage.hpp>
 #include <unordered_map>
 
+#include "read_bases/aligned_read.hpp"
 #include "read_bases/read_file.hpp"
 #include "read_bases/sequence_file.hpp"
 
@@ -26,7 +27,7 @@ class ReadBases {
   struct Parameters {
     std::optional<Path> path;
   };
-  enum class Reason : std::uint32_t { read_not_in_file, no_bases, repeated_read };
+  enum class Reason : std::uint32_t { read_not_in_file, no_bases, not_the_aligned_read, repeated_read };
   static void describe(Describe<ReadBases>& d) {
     d.id("read_bases").summary("fetches each read's bases by read id from FASTA or FASTQ files, or takes those of its alignment").map("read");
     d.doc(
@@ -34,7 +35,8 @@ class ReadBases {
         "and only in memory "
         "when the folder cannot be written to. A gzip file that is not BGZF, or a zstd file, is decompressed to the temporary folder first. Of reads "
         "with the same "
-        "name the first is used, in the order of the files; the others are counted, and named in the account.\n\n"
+        "name the first is used, in the order of the files; the others are counted, and named in the account. A read that is not the one that was "
+        "aligned (CIGAR with hard clips and SEQ say so) fails: events and sites would be of other bases.\n\n"
         "Without `path` the SEQ field of the alignment is used; a record whose SEQ is absent or hard-clipped then fails, because events belong to "
         "the whole read.\n\n"
         "Bases are given in upper case, U as T.");
@@ -50,10 +52,14 @@ class ReadBases {
   static void describe_columns(Describe<Stage>& d) {
     d.needs("read_id", "utf8", "name of the read");
     d.needs("aligned_bases", "utf8", "SEQ of the alignment in sequencing orientation", Needed::optional);
-    d.needs("cigar", "list<u32>", "CIGAR of the alignment, to see hard clips", Needed::optional);
+    d.needs("cigar", "list<u32>", "CIGAR of the alignment, to see hard clips and how long the read was", Needed::optional);
+    d.needs("is_reverse", "u8", "1: aligned to the reverse strand", Needed::optional);
     d.gives("bases", "utf8", "the whole read in sequencing orientation, upper case, T for U").row_length("bases", "base");
     d.reason("read_not_in_file", "the FASTA or FASTQ file has no read of this name, or it is empty");
     d.reason("no_bases", "the alignment has no SEQ or only a hard-clipped part of the read, and no file of reads was given");
+    d.reason(
+        "not_the_aligned_read",
+        "the read in the file is not the one that was aligned: it is longer or shorter than the CIGAR with its clips, or has other bases than SEQ");
     d.work_unit("base");
   }
   ReadBases(const Setup& setup, const Parameters& p) : ReadBases(setup, p.path.value_or(Path()), false) {
@@ -85,8 +91,12 @@ class ReadBases {
  protected:
   // Without its files. Who follows is interrupted when no more files are waited for, and does what there is.
   ReadBases(const Setup& setup, const Path& path, bool follows)
-      : has_cigar_(setup.available("cigar")), takes_aligned_(path.empty()), follows_(follows) {
-    if (takes_aligned_ && !setup.available("aligned_bases"))
+      : has_cigar_(setup.available("cigar")),
+        has_strand_(setup.available("is_reverse")),
+        has_aligned_(setup.available("aligned_bases")),
+        takes_aligned_(path.empty()),
+        follows_(follows) {
+    if (takes_aligned_ && !has_aligned_)
       throw Failure::usage("stage 'read_bases' has neither a file of reads nor a column 'aligned_bases'",
                            "give `path`, or read alignments with alignment_reader");
   }
@@ -119,6 +129,7 @@ class ReadBases {
   void look_up(const Call& call, const Batch& in, Output& out, const NotThere& not_there) {
     const TextView read_ids = in.text("read_id");
     const auto rows = static_cast<std::size_t>(in.rows());
+    const Alignments alignments(*this, in);
     std::vector<Found> found(rows);
     std::vector<std::size_t> order;
     order.reserve(rows);
@@ -128,6 +139,11 @@ class ReadBases {
       found[row] = find(read_ids[r]);
       if (found[row].bases() == 0) {
         not_there(r);
+        continue;
+      }
+      if (const std::uint64_t length = read_length(alignments[r].cigar); length != 0 && length != found[row].bases()) {
+        out.fail(r, Reason::not_the_aligned_read);
+        found[row] = {};
         continue;
       }
       order.push_back(row);
@@ -151,6 +167,13 @@ class ReadBases {
         wanted.push_back({read_ids[static_cast<std::int64_t>(*row)], found[*row].place, bases.data() + begin[*row]});
       files_[file]->fetch(wanted, parallel_for);
     }
+    parallel_for(order.size(), 16, [&](std::size_t first, std::size_t end) {
+      for (std::size_t i = first; i < end; ++i) {
+        const auto row = static_cast<std::int64_t>(order[i]);
+        const std::string_view read(bases.data() + begin[order[i]], found[order[i]].bases());
+        if (!is_aligned_read(read, alignments[row])) out.fail(row, Reason::not_the_aligned_read);
+      }
+    });
   }
 
  private:
@@ -158,6 +181,28 @@ class ReadBases {
     const SequencePlace* place = nullptr;
     std::size_t file = 0;
     std::uint64_t bases() const { return place == nullptr ? 0 : place->bases; }
+  };
+  // What the alignments of a batch say of their reads; nothing where there are none.
+  class Alignments {
+   public:
+    Alignments(const ReadBases& stage, const Batch& in) {
+      if (!stage.has_cigar_) return;
+      cigars_.emplace(in.list<std::uint32_t>("cigar"));
+      if (!stage.has_strand_ || !stage.has_aligned_) return;
+      is_reverse_ = in.column<std::uint8_t>("is_reverse");
+      bases_.emplace(in.text("aligned_bases"));
+    }
+    AlignedRead operator[](std::int64_t row) const {
+      AlignedRead aligned;
+      if (cigars_) aligned.cigar = (*cigars_)[row];
+      if (bases_) aligned.bases = (*bases_)[row], aligned.is_reverse = is_reverse_[static_cast<std::size_t>(row)] != 0;
+      return aligned;
+    }
+
+   private:
+    std::optional<ListView<std::uint32_t>> cigars_;
+    std::span<const std::uint8_t> is_reverse_;
+    std::optional<TextView> bases_;
   };
   Found find(std::string_view name) const {
     if (files_.empty()) return {};
@@ -196,7 +241,7 @@ class ReadBases {
 
   std::vector<std::unique_ptr<SequenceFile>> files_;
   std::unordered_map<std::string_view, std::uint32_t> first_with_;  // of several files: the one that has the read; names are the indexes'
-  bool has_cigar_;
+  bool has_cigar_, has_strand_, has_aligned_;
   bool takes_aligned_;  // no files were given
   bool follows_;
 };
@@ -208,8 +253,8 @@ class FollowedReadBases : public ReadBases {
     std::optional<Path> path;
     double follow_settle = 5;
   };
-  // The first two are ReadBases' own.
-  enum class Reason : std::uint32_t { read_not_in_file, no_bases, incomplete_file, not_needed, repeated_read };
+  // The first three are ReadBases' own.
+  enum class Reason : std::uint32_t { read_not_in_file, no_bases, not_the_aligned_read, incomplete_file, not_needed, repeated_read };
   static void describe(Describe<FollowedReadBases>& d) {
     d.id("followed_read_bases")
         .summary("read_bases from files that others still write: waits for reads that are not there yet")

@@ -280,6 +280,25 @@ TEST_CASE("without a file the bases of whole, unclipped alignments are used") {
   CHECK(run_stage<ReadBases>(read_ids({"a"})).run().status == SLUICE_ERROR_USAGE);
 }
 
+TEST_CASE("a read that is not the one that was aligned fails, whatever its name says") {
+  const TemporaryFolder folder;
+  const std::string path = folder.path() + "/r.fq";
+  write_packed(path, "@whole\nACGTACGTAC\n+\nIIIIIIIIII\n@trimmed\nACGTACGTA\n+\nIIIIIIIII\n@other\nACGTACGTAC\n+\nIIIIIIIIII\n", Packing::plain);
+  // SEQ in sequencing orientation; the second row of each read is clipped hard, in reverse.
+  const std::vector<std::uint32_t> cigar = {10 << 4}, clipped = {6 << 4, (4 << 4) | 5};
+  const TestBatch batch = BatchBuilder("read", 7)
+                              .text("read_id", {"whole", "whole", "trimmed", "trimmed", "other", "other", "missing"})
+                              .text("aligned_bases", {"ACGTACGTAC", "ACGTAC", "ACGTACGTAC", "", "TTTTGGGGCC", "", "ACGTACGTAC"})
+                              .column<std::uint8_t>("is_reverse", {0, 1, 0, 1, 0, 1, 0})
+                              .list<std::uint32_t>("cigar", {cigar, clipped, cigar, clipped, cigar, clipped, cigar})
+                              .build();
+  const Result result = run_stage<ReadBases>(batch).with({{"path", path}}).run().expect_rows(3);
+  CHECK(result.failed ==
+        std::vector<sluice::testing::FailedRow>{
+            {0, 2, "not_the_aligned_read"}, {0, 3, "not_the_aligned_read"}, {0, 4, "not_the_aligned_read"}, {0, 6, "read_not_in_file"}});
+  CHECK(result.batch().view().text("bases")[1] == "ACGTACGTAC");
+}
+
 TEST_CASE("reads are streamed from FASTQ, FASTA and unaligned SAM alike") {
   const TemporaryFolder folder;
   const std::string fastq = folder.path() + "/r.fq", fasta = folder.path() + "/r.fa.gz", sam = folder.path() + "/r.sam";
