@@ -13,6 +13,7 @@
 #include "machine/atomic_file.hpp"
 #include "observe/account.hpp"
 #include "observe/account_writer.hpp"
+#include "observe/bottleneck.hpp"
 #include "observe/progress.hpp"
 #include "observe/quantity.hpp"
 #include "observe/report_tree.hpp"
@@ -154,6 +155,7 @@ int run_plan(const Plan* plan, const PipelineArguments& pipeline, const RunArgum
   if (code == exit_closed_pipe) return say_what_the_reader_left(console, *plan, pipeline.registry()), code;
   if (!options.quiet)
     for (const std::string& line : summary_lines(result, *plan)) console.line(line);
+  for (const std::string& hint : hints(*plan, result.statistics)) run_options.log(SLUICE_LOG_WARNING, hint);
   if (!options.quiet && code == exit_ok && shard != nullptr)
     console.line("next: sluice merge --output FILE SHARD..., when all " + std::to_string(run_options.parts) + " shards are there");
   else if (!options.quiet && code == exit_ok && !pipeline.next_steps().empty())

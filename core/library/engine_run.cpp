@@ -12,6 +12,7 @@
 #include "library/unlocked_wait.hpp"
 #include "machine/atomic_file.hpp"
 #include "observe/account.hpp"
+#include "observe/bottleneck.hpp"
 #include "observe/report_tree.hpp"
 #include "observe/summary.hpp"
 #include "run/resuming.hpp"
@@ -252,6 +253,7 @@ void EngineRun::conclude(const RunResult& result) {
   if (too_many_failed)
     add_problem(SLUICE_ERROR_INPUT, plan_->pipeline.name, "", "more rows failed than max_bad_reads allows", "the report's account says why");
   for (const std::string& line : summary_lines(result, *plan_)) log(SLUICE_LOG_INFO, line);
+  for (const std::string& hint : hints(*plan_, result.statistics)) log(SLUICE_LOG_WARNING, hint);
   ReportContext context{SLUICE_VERSION, {"libsluice", plan_->pipeline.name}, code, {}};
   if (!settings_.reports.empty()) context.files = digests_of(*plan_, *registry_, result.statistics.outputs);
   if (const std::string problem = records_->finish(result, *registry_, context); !problem.empty())
