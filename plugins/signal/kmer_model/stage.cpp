@@ -8,7 +8,6 @@
 #include "kmer_model/model_file.hpp"
 #include "kmer_model/model_store.hpp"
 #include "kmer_model/model_text.hpp"
-#include "kmer_model/sequencing_kit.hpp"
 #include "kmer_model/synthetic_methylation.hpp"
 
 namespace sluice::kmer_model {
@@ -77,8 +76,9 @@ class KmerModelResource {
                            "set pore, give a model file, or add resources.signal (stage signal_file)");
     if (pore_.empty())
       throw Failure::usage(
-          "the signal file's chemistry '" + std::string(setup.resource("signal").attribute("chemistry")) + "' is none that sluice knows", "set pore");
-    if (p.pore == "auto" && alphabet_ == Alphabet::nucleotide) warn_of_kit(setup);
+          "there is no built-in model for the signal file's chemistry '" + std::string(setup.resource("signal").attribute("chemistry")) + "'",
+          "give a model file: --model FILE, or another pore if the file's header is wrong");
+    if (p.pore == "auto" && alphabet_ == Alphabet::nucleotide) warn_of_doubt(setup);
     const Alphabet in_file = synthetic_ ? Alphabet::nucleotide : alphabet_;
     const std::string_view file = builtin_model_file(pore_, in_file);
     const ModelUse use{pore_, in_file};
@@ -139,15 +139,14 @@ class KmerModelResource {
     if (chemistry == "rna_004") return "rna004";
     return {};
   }
-  // The chemistry is R9 where the kit says nothing else, so a kit that says nothing may mean another pore.
-  static void warn_of_kit(const Setup& setup) {
+  // A header that says too little, or two things, may be of another pore's reads.
+  static void warn_of_doubt(const Setup& setup) {
     const Batch signal = setup.resource("signal");
-    const std::string kit(signal.attribute("sequencing_kit"));
-    if (says_pore(kit)) return;
+    const std::string doubt(signal.attribute("chemistry_doubt"));
+    if (doubt.empty()) return;
     const std::string paths(signal.attribute("path")), first = paths.substr(0, paths.find('\n'));
-    setup.warn("signal file '" + first + "' " +
-               (kit.empty() ? "does not say its sequencing kit" : "is of the sequencing kit '" + kit + "', which sluice does not know") +
-               ": it is taken for " + std::string(signal.attribute("chemistry")) + "; if it is another pore's, set the pore");
+    setup.warn("signal file '" + first + "' " + doubt + ": it is taken for " + std::string(signal.attribute("chemistry")) +
+               "; if it is another pore's, set the pore");
   }
   // The built-in methylation models are of CpG. "#alphabet methylation" and the like say nothing of where M can be.
   std::string motif_of(const KmerModel& model) const {
