@@ -32,9 +32,10 @@ Failure write_failure(const sluice_file& file, int code) {
 }
 
 void write_all(sluice_file& file, const char* data, std::size_t bytes) {
+  const int descriptor = file.is_staged() ? file.staged.descriptor() : file.direct.number();
   file.written += bytes;
   while (bytes > 0) {
-    const ssize_t written = ::write(file.descriptor, data, bytes);
+    const ssize_t written = ::write(descriptor, data, bytes);
     if (written < 0) {
       if (errno == EINTR) continue;
       throw write_failure(file, errno);
@@ -42,8 +43,8 @@ void write_all(sluice_file& file, const char* data, std::size_t bytes) {
     data += written;
     bytes -= static_cast<std::size_t>(written);
   }
-  if (file.staged.descriptor() < 0 || file.written - file.syncing < sync_stride) return;
-  ::sync_file_range(file.descriptor, static_cast<off64_t>(file.syncing), static_cast<off64_t>(file.written - file.syncing), SYNC_FILE_RANGE_WRITE);
+  if (!file.is_staged() || file.written - file.syncing < sync_stride) return;
+  ::sync_file_range(descriptor, static_cast<off64_t>(file.syncing), static_cast<off64_t>(file.written - file.syncing), SYNC_FILE_RANGE_WRITE);
   file.syncing = file.written;
 }
 
@@ -59,11 +60,12 @@ sluice_file* OutputFiles::open(const std::string& path, const void* owner) {
   file.path = file.temporary = path;
   file.owner = owner;
   if (path == "-") {
-    file.descriptor = STDOUT_FILENO;
+    file.direct = FileDescriptor(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0));
+    if (!file.direct.is_open()) throw write_failure(file, errno);
     uses_standard_output_ = true;
   } else if (is_special_file(path)) {
-    file.descriptor = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
-    if (file.descriptor < 0) throw Failure::output("cannot open '" + path + "': " + std::strerror(errno));
+    file.direct = FileDescriptor(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+    if (!file.direct.is_open()) throw Failure::output("cannot open '" + path + "': " + std::strerror(errno));
   } else {
     std::error_code error;  // what cannot be asked about is found out by creating the file
     if (fs::is_directory(path, error)) throw Failure::usage("output '" + path + "' is a folder", "name a file in it");
@@ -78,7 +80,6 @@ sluice_file* OutputFiles::open(const std::string& path, const void* owner) {
       file.written = file.syncing = earlier->second.bytes;
     }
     file.temporary = file.staged.temporary();
-    file.descriptor = file.staged.descriptor();
   }
   return &files_.emplace_back(std::move(file));
 }
@@ -99,16 +100,13 @@ void OutputFiles::close(sluice_file& file) {
   file.closed = true;
   write_all(file, file.pending.data(), file.pending.size());
   file.pending = {};
-  if (file.path == "-" || file.staged.descriptor() >= 0) return;
-  const int descriptor = file.descriptor;
-  file.descriptor = -1;
-  if (::close(descriptor) != 0) throw write_failure(file, errno);
+  if (const int code = file.direct.close(); code != 0) throw write_failure(file, code);
 }
 
 void OutputFiles::sync_all() {
   for (sluice_file& file : files_) close(file);
   for (sluice_file& file : files_)
-    if (file.staged.descriptor() >= 0) file.staged.sync();
+    if (file.is_staged()) file.staged.sync();
 }
 
 std::vector<std::string> OutputFiles::commit(const std::vector<std::string>& beside) {
@@ -120,14 +118,14 @@ std::vector<std::string> OutputFiles::commit(const std::vector<std::string>& bes
   };
   for (const std::string& path : beside)
     for (const sluice_file& whole : files_)
-      if (whole.staged.descriptor() >= 0 && path.starts_with(whole.path + ".") && !is_new(path)) ::unlink(path.c_str());
+      if (whole.is_staged() && path.starts_with(whole.path + ".") && !is_new(path)) ::unlink(path.c_str());
   // An index of before must never lie beside a file of now, also if the process is killed between two renames.
   for (const sluice_file& file : files_)
     for (const sluice_file& whole : files_)
-      if (&whole != &file && file.staged.descriptor() >= 0 && file.path.starts_with(whole.path + ".")) ::unlink(file.staged.target().c_str());
+      if (&whole != &file && file.is_staged() && file.path.starts_with(whole.path + ".")) ::unlink(file.staged.target().c_str());
   for (sluice_file& file : files_) {
     names.push_back(file.path);
-    if (file.staged.descriptor() < 0) continue;
+    if (!file.is_staged()) continue;
     // In the order of opening: an index, opened after its file, must not look older than it.
     ::utimensat(AT_FDCWD, file.temporary.c_str(), nullptr, 0);
     file.staged.publish_synced();
@@ -143,7 +141,7 @@ std::vector<FilePoint> OutputFiles::flush(const void* owner) {
   std::vector<FilePoint> points;
   const std::lock_guard lock(mutex_);
   for (sluice_file& file : files_) {
-    if (file.owner != owner || file.staged.descriptor() < 0) continue;
+    if (file.owner != owner || !file.is_staged()) continue;
     write_all(file, file.pending.data(), file.pending.size());
     file.pending.clear();
     points.push_back({file.path, file.temporary, file.written});
@@ -156,7 +154,7 @@ void OutputFiles::sync() {
   {
     const std::lock_guard lock(mutex_);
     for (const sluice_file& file : files_)
-      if (file.staged.descriptor() >= 0) files.push_back(&file.staged);
+      if (file.is_staged()) files.push_back(&file.staged);
   }
   for (const StagedFile* file : files) file->sync();
 }
@@ -166,7 +164,7 @@ std::vector<std::string> OutputFiles::keep_partial() {
   const std::lock_guard lock(mutex_);
   sync_all();
   for (sluice_file& file : files_) {
-    if (file.staged.descriptor() < 0) continue;
+    if (!file.is_staged()) continue;
     file.staged.publish_synced_as(file.staged.target().string() + ".partial");
     names.push_back(file.path + ".partial");
   }
@@ -175,10 +173,8 @@ std::vector<std::string> OutputFiles::keep_partial() {
 
 void OutputFiles::discard() {
   const std::lock_guard lock(mutex_);
-  for (sluice_file& file : files_) {
-    if (file.descriptor >= 0 && file.path != "-" && file.staged.descriptor() < 0) ::close(file.descriptor);
-    if (kept_) file.staged.leave();
-  }
+  if (kept_)
+    for (sluice_file& file : files_) file.staged.leave();
   files_.clear();
 }
 
@@ -200,7 +196,7 @@ std::vector<std::string> OutputFiles::temporaries() const {
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock || kept_) return names;
   for (const sluice_file& file : files_)
-    if (file.staged.descriptor() >= 0) names.push_back(file.temporary);
+    if (file.is_staged()) names.push_back(file.temporary);
   return names;
 }
 

@@ -9,6 +9,7 @@
 #include <deque>
 #include <map>
 #include <mutex>
+#include <sluice/file_descriptor.hpp>
 #include <sluice/staged_file.hpp>
 #include <string>
 #include <vector>
@@ -20,11 +21,13 @@ struct sluice_file {
   std::string temporary;      // where the bytes go until the run has succeeded; `path` where they go there at once
   sluice::StagedFile staged;  // unless they do
   const void* owner = nullptr;
-  int descriptor = -1;  // owned by `staged`, but for devices and pipes
-  std::string pending;  // bytes not yet handed to the kernel
+  sluice::FileDescriptor direct;  // or this is written: a device, a pipe, standard output
+  std::string pending;            // bytes not yet handed to the kernel
   std::uint64_t written = 0, syncing = 0;
   std::uint64_t header_bytes = 0;  // see sluice_host_api.header_of_file
   bool closed = false;
+
+  bool is_staged() const { return staged.descriptor() >= 0; }
 };
 
 namespace sluice {

@@ -18,6 +18,7 @@
 #include <filesystem>
 #include <random>
 #include <sluice/failure.hpp>
+#include <sluice/file_descriptor.hpp>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -55,13 +56,13 @@ class StagedFile {
     std::random_device random;
     for (;;) {
       temporary_ = (folder / (prefix + random_text(random) + std::string(hidden_suffix))).string();
-      descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-      if (descriptor_ < 0 && errno == EEXIST) continue;
-      if (descriptor_ < 0) fail("create", errno);
-      ::flock(descriptor_, LOCK_EX);  // where files have no locks, nothing that was left behind is ever removed
+      file_ = FileDescriptor(::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+      if (!file_.is_open() && errno == EEXIST) continue;
+      if (!file_.is_open()) fail("create", errno);
+      ::flock(descriptor(), LOCK_EX);  // where files have no locks, nothing that was left behind is ever removed
       struct stat info {};
-      if (::fstat(descriptor_, &info) != 0 || info.st_nlink > 0) return;
-      ::close(descriptor_);  // taken for a left-over between the two calls
+      if (::fstat(descriptor(), &info) != 0 || info.st_nlink > 0) return;
+      file_.close();  // taken for a left-over between the two calls
     }
   }
   // Goes on with what another process has left at `temporary`, behind the first so many bytes of it. Throws Failure::output.
@@ -70,17 +71,17 @@ class StagedFile {
     file.path_ = path;
     file.target_ = followed(path);
     file.temporary_ = temporary;
-    const int descriptor = ::open(temporary.c_str(), O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
+    FileDescriptor opened(::open(temporary.c_str(), O_WRONLY | O_NOFOLLOW | O_CLOEXEC));
+    const int descriptor = opened.number();
     if (descriptor < 0) file.fail("go on with", errno);
     struct stat info {};
     const bool locked = ::flock(descriptor, LOCK_EX | LOCK_NB) == 0;
     const bool whole = ::fstat(descriptor, &info) == 0 && S_ISREG(info.st_mode) && static_cast<std::uint64_t>(info.st_size) >= bytes;
     const bool placed = locked && whole && ::ftruncate(descriptor, static_cast<off_t>(bytes)) == 0 && ::lseek(descriptor, 0, SEEK_END) >= 0;
     if (placed) {
-      file.descriptor_ = descriptor;
+      file.file_ = std::move(opened);
       return file;
     }
-    ::close(descriptor);
     if (!locked) throw Failure::output("'" + path + "' is still being written by another process", "wait for it, or end it");
     throw Failure::output("cannot go on with '" + path + "': '" + temporary + "' is shorter than it was", "begin the run anew, without --resume");
   }
@@ -89,7 +90,7 @@ class StagedFile {
     std::swap(path_, other.path_);
     std::swap(target_, other.target_);
     std::swap(temporary_, other.temporary_);
-    std::swap(descriptor_, other.descriptor_);
+    std::swap(file_, other.file_);
     return *this;
   }
   ~StagedFile() { discard(); }
@@ -104,11 +105,11 @@ class StagedFile {
   // descriptor of it.
   const std::string& path() const { return path_; }
   const std::string& temporary() const { return temporary_; }
-  int descriptor() const { return descriptor_; }
+  int descriptor() const { return file_.number(); }
 
   void write(std::string_view bytes) const {
     while (!bytes.empty()) {
-      const ssize_t written = ::write(descriptor_, bytes.data(), bytes.size());
+      const ssize_t written = ::write(descriptor(), bytes.data(), bytes.size());
       if (written < 0 && errno == EINTR) continue;
       if (written < 0) fail("write", errno);
       bytes.remove_prefix(static_cast<std::size_t>(written));
@@ -116,7 +117,7 @@ class StagedFile {
   }
   // The bytes are on the disk when this returns. Throws Failure::output.
   void sync() const {
-    if (::fsync(descriptor_) != 0 && errno != EINVAL && errno != ENOTSUP) fail("write", errno);
+    if (::fsync(descriptor()) != 0 && errno != EINVAL && errno != ENOTSUP) fail("write", errno);
   }
   // sync(), then the final name. Throws Failure::output.
   void publish() {
@@ -128,18 +129,18 @@ class StagedFile {
   void publish_synced_as(const std::filesystem::path& name) {
     if (std::rename(temporary_.c_str(), name.c_str()) != 0) fail("write", errno);
     temporary_.clear();
-    ::close(std::exchange(descriptor_, -1));
+    file_.close();
     sync_folder(name.parent_path());
   }
   void discard() noexcept {
-    if (descriptor_ < 0) return;
+    if (!file_.is_open()) return;
     ::unlink(temporary_.c_str());
-    ::close(std::exchange(descriptor_, -1));
+    file_.close();
     temporary_.clear();
   }
   // Closes the file and leaves it where it is, for a later going_on().
   void leave() noexcept {
-    if (descriptor_ >= 0) ::close(std::exchange(descriptor_, -1));
+    file_.close();
     temporary_.clear();
   }
   const std::filesystem::path& target() const { return target_; }
@@ -166,18 +167,14 @@ class StagedFile {
       const std::string name = it->path().filename().string();
       if (name.size() != prefix.size() + random_length + hidden_suffix.size() || !name.starts_with(prefix) || !name.ends_with(hidden_suffix))
         continue;
-      const int descriptor = ::open(it->path().c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-      if (descriptor < 0) continue;
-      if (::flock(descriptor, LOCK_EX | LOCK_NB) == 0) ::unlink(it->path().c_str());
-      ::close(descriptor);
+      const FileDescriptor file(::open(it->path().c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+      if (file.is_open() && ::flock(file.number(), LOCK_EX | LOCK_NB) == 0) ::unlink(it->path().c_str());
     }
   }
   // So that the new name survives a power cut; a file system that cannot do it has no say in whether the file is there.
   static void sync_folder(const std::filesystem::path& folder) {
-    const int descriptor = ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (descriptor < 0) return;
-    ::fsync(descriptor);
-    ::close(descriptor);
+    const FileDescriptor opened(::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (opened.is_open()) ::fsync(opened.number());
   }
   [[noreturn]] void fail(const char* what, int code) const {
     throw Failure::output(std::string("cannot ") + what + " '" + path_ + "': " + std::strerror(code),
@@ -187,7 +184,7 @@ class StagedFile {
   std::string path_;
   std::filesystem::path target_;
   std::string temporary_;
-  int descriptor_ = -1;
+  FileDescriptor file_;
 };
 
 }  // namespace sluice
