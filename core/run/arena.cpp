@@ -15,10 +15,13 @@
 #include <chrono>
 #include <cstring>
 #include <latch>
+#include <optional>
 #include <sluice/failure.hpp>
 #include <string>
 #include <thread>
 #include <vector>
+
+#include "machine/c_locale.hpp"
 
 namespace sluice {
 
@@ -53,19 +56,27 @@ void throw_unless_threads_start(int threads) {
   if (!problem.empty()) throw_no_threads(problem);
 }
 
-// Knows which threads are the arena's.
+// Knows which threads are the arena's, and gives them the C locale for as long as they are.
 class Members : public tbb::task_scheduler_observer {
  public:
   explicit Members(tbb::task_arena& arena) : task_scheduler_observer(arena) { observe(true); }
   ~Members() override { observe(false); }
-  void on_scheduler_entry(bool) override { of_this_thread = this; }
-  void on_scheduler_exit(bool) override { of_this_thread = nullptr; }
+  void on_scheduler_entry(bool) override {
+    of_this_thread = this;
+    locale.emplace();
+  }
+  void on_scheduler_exit(bool) override {
+    of_this_thread = nullptr;
+    locale.reset();
+  }
   bool has_this_thread() const { return of_this_thread == this; }
 
  private:
   static thread_local const Members* of_this_thread;
+  static thread_local std::optional<CLocale> locale;
 };
 thread_local const Members* Members::of_this_thread = nullptr;
+thread_local std::optional<CLocale> Members::locale;
 
 }  // namespace
 

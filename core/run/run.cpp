@@ -3,15 +3,19 @@
 #include "run/run.hpp"
 
 #include <poll.h>
+#include <pthread.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <atomic>
+#include <exception>
 #include <filesystem>
 #include <mutex>
 #include <optional>
 #include <string_view>
+#include <thread>
 
 #include "device/call_scope.hpp"
 #include "device/device_opening.hpp"
@@ -112,6 +116,18 @@ double least_seconds(const Plan& plan, const Registry& registry, int threads) {
     if (!error) bytes += static_cast<double>(size);
   }
   return bytes / (bytes_a_second_and_thread * threads);
+}
+
+// Of a process that was forked while runs were in flight in its parent, the threads that had hold of what they share are missing.
+std::atomic<int> runs_in_flight{0};
+std::atomic<bool> forked_amid_runs{false};
+struct InFlight {
+  InFlight() { ++runs_in_flight; }
+  InFlight(const InFlight&) = delete;
+  ~InFlight() { --runs_in_flight; }
+};
+void on_fork() {
+  if (runs_in_flight > 0) forked_amid_runs = true;
 }
 
 enum class Wait { for_devices, never };
@@ -278,7 +294,6 @@ struct Run::Implementation {
   }
 
   void end_but_for_memory() {
-    arena.reset();
     const std::lock_guard lock(devices_mutex);
     context.devices.clear();
   }
@@ -327,6 +342,7 @@ struct Run::Implementation {
       context.fail_with_current_exception("");
       context.files.discard();
     }
+    arena.reset();
     if (context.failed()) {
       result.state = RunState::failed;
       context.take_failure(result);
@@ -367,7 +383,33 @@ Run::~Run() {
 #endif
   delete implementation_;
 }
-RunResult Run::execute() { return implementation_->execute(); }
+// On a thread of its own: oneTBB's threads go with the last one that has used them, so that a process forked between runs can start some again.
+RunResult Run::execute() {
+  static const int watched = ::pthread_atfork(nullptr, nullptr, on_fork);
+  static_cast<void>(watched);
+  RunResult result;
+  std::exception_ptr escaped;
+  const auto execute_here = [&]() noexcept {
+    try {
+      result = implementation_->execute();
+    } catch (...) {
+      escaped = std::current_exception();
+    }
+  };
+  try {
+    if (forked_amid_runs)
+      throw Failure::usage("this process was forked while a run was in flight, and has none of its threads",
+                           "fork before the first run, or start the process anew (multiprocessing.get_context('spawn'))");
+    const InFlight counted;
+    std::thread(execute_here).join();
+  } catch (...) {
+    implementation_->context.fail_with_current_exception("");
+    result.state = RunState::failed;
+    implementation_->context.take_failure(result);
+  }
+  if (escaped) std::rethrow_exception(escaped);
+  return result;
+}
 void Run::interrupt() {
   if (implementation_->options.is_all_or_nothing) implementation_->context.interrupt();
   implementation_->context.interrupt();
