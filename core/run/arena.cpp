@@ -15,6 +15,8 @@
 #include <chrono>
 #include <cstring>
 #include <latch>
+#include <memory>
+#include <mutex>
 #include <sluice/failure.hpp>
 #include <string>
 #include <thread>
@@ -53,6 +55,26 @@ void throw_unless_threads_start(int threads) {
   if (!problem.empty()) throw_no_threads(problem);
 }
 
+// Of oneTBB's limits of the process the smallest counts. So there is one, of what all runs have together; each run's arenas take no more than its
+// own.
+class ThreadShare {
+ public:
+  explicit ThreadShare(int threads) : threads_(threads) { change(threads_); }
+  ~ThreadShare() { change(-threads_); }
+  ThreadShare(const ThreadShare&) = delete;
+
+ private:
+  static void change(int by) {
+    static std::mutex mutex;  // guards what follows
+    static int all = 0;
+    static auto& limit = *new std::unique_ptr<tbb::global_control>;  // never destroyed: runs of other threads may still end
+    const std::lock_guard lock(mutex);
+    all += by;
+    limit = all == 0 ? nullptr : std::make_unique<tbb::global_control>(tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(all));
+  }
+  const int threads_;
+};
+
 // Knows which threads are the arena's.
 class Members : public tbb::task_scheduler_observer {
  public:
@@ -71,7 +93,7 @@ thread_local const Members* Members::of_this_thread = nullptr;
 
 struct Arena::Implementation {
   explicit Implementation(int threads)
-      : control(tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(threads)),
+      : share(threads),
         arena(threads, 1),
         ahead(threads - 1 + threads_beside, threads_beside, tbb::task_arena::priority::high),
         members(initialized(arena)) {
@@ -102,7 +124,7 @@ struct Arena::Implementation {
       throw_no_threads(error.what());
     }
   }
-  tbb::global_control control;   // so that --threads may exceed the cores (tests of order and races do that)
+  const ThreadShare share;       // --threads may exceed the cores (tests of order and races do that)
   tbb::task_arena arena, ahead;  // the same threads
   Members members;
 };

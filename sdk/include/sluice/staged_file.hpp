@@ -127,10 +127,17 @@ class StagedFile {
   // Under its final name, or another one in the same folder, after sync().
   void publish_synced() { publish_synced_as(target_); }
   void publish_synced_as(const std::filesystem::path& name) {
+    rename_to(name);
+    named(name);
+  }
+  // The two halves of that, for several files that get their names together: between them the file can go back to temporary().
+  void rename_to(const std::filesystem::path& name) const {
     if (std::rename(temporary_.c_str(), name.c_str()) != 0) fail("write", errno);
+  }
+  void named(const std::filesystem::path& name) noexcept {
     temporary_.clear();
     file_.close();
-    sync_folder(name.parent_path());
+    sync_folder(name);
   }
   void discard() noexcept {
     if (!file_.is_open()) return;
@@ -144,6 +151,12 @@ class StagedFile {
     temporary_.clear();
   }
   const std::filesystem::path& target() const { return target_; }
+  // A hidden name beside a file that nothing has; what is there is removed like what killed processes have left.
+  static std::string hidden_name(const std::filesystem::path& target) {
+    std::random_device random;
+    const std::filesystem::path folder = target.parent_path().empty() ? std::filesystem::path(".") : target.parent_path();
+    return (folder / (hidden_prefix(target.filename().string()) + random_text(random) + std::string(hidden_suffix))).string();
+  }
 
  private:
   static constexpr std::string_view hidden_suffix = ".partial";
@@ -171,8 +184,9 @@ class StagedFile {
       if (file.is_open() && ::flock(file.number(), LOCK_EX | LOCK_NB) == 0) ::unlink(it->path().c_str());
     }
   }
-  // So that the new name survives a power cut; a file system that cannot do it has no say in whether the file is there.
-  static void sync_folder(const std::filesystem::path& folder) {
+  // So that the new name of a file survives a power cut; a file system that cannot do it has no say in whether the file is there.
+  static void sync_folder(const std::filesystem::path& file) noexcept {
+    const std::string folder = file.native().substr(0, file.native().rfind('/') + 1);
     const FileDescriptor opened(::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (opened.is_open()) ::fsync(opened.number());
   }
