@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <sluice/failure.hpp>
 #include <utility>
 
@@ -35,8 +36,16 @@ KeptStages& kept_stages() {
 
 struct Said {
   std::string description, build_id;
-  static void take(void* to, const char* description, const char* build_id) {
-    *static_cast<Said*>(to) = {description == nullptr ? "" : description, build_id == nullptr ? "" : build_id};
+  bool has_room = true;
+  // Nothing that goes wrong here may pass through the plugin.
+  static void take(void* to, const char* description, const char* build_id) noexcept {
+    Said& said = *static_cast<Said*>(to);
+    try {
+      said.description = description == nullptr ? "" : description;
+      said.build_id = build_id == nullptr ? "" : build_id;
+    } catch (const std::bad_alloc&) {
+      said.has_room = false;
+    }
   }
 };
 
@@ -72,6 +81,7 @@ MadeStage made_stage(const Registry& registry, const std::string& use, const std
     std::size_t index = 0;
     sluice_error error{};
     if (maker->make(use.c_str(), folder.c_str(), Said::take, &said, &index, &error) != SLUICE_OK) return {nullptr, error.message, error.remedy};
+    if (!said.has_room) throw std::bad_alloc();
     KeptStages& kept = kept_stages();
     const std::lock_guard lock(kept.mutex);
     KeptStage& stage = kept.by_number[{maker, index}];

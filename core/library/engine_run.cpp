@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <sluice/failure.hpp>
 
 #include "library/registered_stage.hpp"
@@ -42,13 +43,14 @@ KnownRuns& known_runs() {
 }
 
 // Optional columns are planned behind the stage that could make them, whether it does or not.
-bool is_made(const Plan& plan, std::size_t stage, const std::string& column) {
+bool is_made(const Plan& plan, std::size_t stage, const std::string& column, std::set<std::size_t>& seen) {
+  if (!seen.insert(stage).second) return false;
   const PlannedStage& planned = plan.stages[stage];
   const sluice_stage_descriptor& d = *planned.stage->entry.descriptor;
   for (std::size_t c = 0; c < d.output.column_count; ++c)
     if (column == d.output.columns[c].name) return planned.wanted[c] != 0;
   const std::vector<std::size_t>& inputs = planned.stage->inputs;
-  return d.kind == SLUICE_MAP && std::any_of(inputs.begin(), inputs.end(), [&](std::size_t input) { return is_made(plan, input, column); });
+  return d.kind == SLUICE_MAP && std::any_of(inputs.begin(), inputs.end(), [&](std::size_t input) { return is_made(plan, input, column, seen); });
 }
 
 }  // namespace
@@ -191,9 +193,11 @@ void EngineRun::plan_stream(const RunRequest& request, Diagnostics& diagnostics)
   const auto this_sink = static_cast<std::size_t>(sink - plan_->stages.begin());
   const auto which = std::find(from.consumers.begin(), from.consumers.end(), this_sink) - from.consumers.begin();
   const std::vector<std::string>& kept = from.kept[static_cast<std::size_t>(which)];
-  for (const PlannedColumn& column : from.columns)
-    if (std::find(kept.begin(), kept.end(), column.name) != kept.end() && is_made(*plan_, sink->stage->inputs.front(), column.name))
+  for (const PlannedColumn& column : from.columns) {
+    std::set<std::size_t> seen;
+    if (std::find(kept.begin(), kept.end(), column.name) != kept.end() && is_made(*plan_, sink->stage->inputs.front(), column.name, seen))
       columns_.push_back({column.name, column.type});
+  }
   keep_failed_rows_ = request.keep_failed_rows;
   if (!keep_failed_rows_) return;
   if (std::any_of(columns_.begin(), columns_.end(), [](const StreamColumn& column) { return column.name == "failed"; }))

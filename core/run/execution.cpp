@@ -84,7 +84,7 @@ void Execution::run() {
   transport_->wait();
   if (checkpoints_ != nullptr) checkpoints_->settle();
   const bool regroups = std::any_of(stages_.begin(), stages_.end(), [](const auto& stage) { return stage && stage->kind() == SLUICE_REGROUP; });
-  if (checkpoints_ != nullptr && !run_.cancelled() && (run_.interrupted() || (regroups && checkpoints_->wants_one()))) checkpoint();
+  if (checkpoints_ != nullptr && !run_.cancelled() && (run_.life.interrupted() || (regroups && checkpoints_->wants_one()))) checkpoint();
   of_kind(SLUICE_REGROUP, [&](std::size_t i) {
     transport_->run_in_order(i, [this, i, token = transport_->hold(i)] {
       guard(i, [&] {
@@ -94,7 +94,7 @@ void Execution::run() {
       dispatcher_.regroup_ends(i);
     });
     transport_->wait();
-    if (checkpoints_ != nullptr && !run_.cancelled() && !run_.interrupted() && checkpoints_->wants_one()) checkpoint();
+    if (checkpoints_ != nullptr && !run_.cancelled() && !run_.life.interrupted() && checkpoints_->wants_one()) checkpoint();
   });
   for (const sluice_stage_kind kind : {SLUICE_MAP, SLUICE_SINK}) of_kind(kind, [&](std::size_t i) { map(*stages_[i]).finish(); });
 }

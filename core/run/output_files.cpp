@@ -105,28 +105,44 @@ void OutputFiles::sync_all() {
     if (file.is_staged()) file.staged.sync();
 }
 
-std::vector<std::string> OutputFiles::commit(const std::vector<std::string>& beside) {
-  std::vector<std::string> names;
+std::vector<std::string> OutputFiles::give_names(OutputNames& names, const std::string& suffix, const GoesOn& goes_on) {
+  std::vector<std::string> given;
+  try {
+    for (sluice_file& file : files_) {
+      if (file.is_staged()) {
+        if (!goes_on(Step::next)) return {};
+        // In the order of opening: an index, opened after its file, must not look older than it.
+        ::utimensat(AT_FDCWD, file.temporary.c_str(), nullptr, 0);
+        names.give(file.staged, file.staged.target().string() + suffix);
+      }
+      if (file.is_staged() || suffix.empty()) given.push_back(file.path + suffix);
+    }
+  } catch (const Failure& failure) {
+    std::string have;
+    for (const std::string& name : names.take_back()) have += (have.empty() ? "" : ", ") + name;
+    throw Failure(failure.status(), failure.what() + (have.empty() ? " (no output was given its name)" : " (these outputs are new: " + have + ")"),
+                  failure.remedy());
+  }
+  if (!goes_on(Step::last)) return {};
+  names.keep();
+  return given;
+}
+
+std::vector<std::string> OutputFiles::commit(const std::vector<std::string>& beside, const GoesOn& goes_on) {
   const std::lock_guard lock(mutex_);
   sync_all();
   const auto is_new = [this](const std::string& path) {
     return std::any_of(files_.begin(), files_.end(), [&](const sluice_file& file) { return file.path == path; });
   };
+  OutputNames names;
   for (const std::string& path : beside)
     for (const sluice_file& whole : files_)
-      if (whole.is_staged() && path.starts_with(whole.path + ".") && !is_new(path)) ::unlink(path.c_str());
+      if (whole.is_staged() && path.starts_with(whole.path + ".") && !is_new(path)) names.remove(path, whole.staged);
   // An index of before must never lie beside a file of now, also if the process is killed between two renames.
   for (const sluice_file& file : files_)
     for (const sluice_file& whole : files_)
-      if (&whole != &file && file.is_staged() && file.path.starts_with(whole.path + ".")) ::unlink(file.staged.target().c_str());
-  for (sluice_file& file : files_) {
-    names.push_back(file.path);
-    if (!file.is_staged()) continue;
-    // In the order of opening: an index, opened after its file, must not look older than it.
-    ::utimensat(AT_FDCWD, file.temporary.c_str(), nullptr, 0);
-    file.staged.publish_synced();
-  }
-  return names;
+      if (&whole != &file && file.is_staged() && file.path.starts_with(whole.path + ".")) names.remove(file.staged.target(), file.staged);
+  return give_names(names, "", goes_on);
 }
 
 void OutputFiles::go_on_with(const std::vector<FilePoint>& files) {
@@ -155,16 +171,11 @@ void OutputFiles::sync() {
   for (const StagedFile* file : files) file->sync();
 }
 
-std::vector<std::string> OutputFiles::keep_partial() {
-  std::vector<std::string> names;
+std::vector<std::string> OutputFiles::keep_partial(const GoesOn& goes_on) {
   const std::lock_guard lock(mutex_);
   sync_all();
-  for (sluice_file& file : files_) {
-    if (!file.is_staged()) continue;
-    file.staged.publish_synced_as(file.staged.target().string() + ".partial");
-    names.push_back(file.path + ".partial");
-  }
-  return names;
+  OutputNames names;
+  return give_names(names, ".partial", goes_on);
 }
 
 void OutputFiles::discard() {

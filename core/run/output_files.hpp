@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <deque>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <sluice/file_descriptor.hpp>
@@ -15,6 +16,7 @@
 #include <vector>
 
 #include "run/checkpoint.hpp"
+#include "run/output_names.hpp"
 
 struct sluice_file {
   std::string path;           // final, as the user gave it; "-": standard output
@@ -44,11 +46,15 @@ class OutputFiles {
   static void write(sluice_file& file, const char* data, std::size_t bytes);
   static void close(sluice_file& file);
 
-  // Gives every file its final name, all bytes being on the disk; returns the names. `beside`: what may lie beside outputs (indexes): those of an
-  // earlier run that this one has not written go with the files that they were of.
-  std::vector<std::string> commit(const std::vector<std::string>& beside);
-  // Keeps what was written so far as NAME.partial; returns the names.
-  std::vector<std::string> keep_partial();
+  // Every file gets its final name, all bytes being on the disk, or none does; returns the names. `beside`: what may lie beside outputs (indexes):
+  // those of an earlier run that this one has not written go with the files that they were of. goes_on: is asked before each file gets its name, and
+  // when all have theirs; false: they are taken back, and no names are returned.
+  enum class Step { next, last };
+  using GoesOn = std::function<bool(Step)>;
+  static bool always(Step) { return true; }
+  std::vector<std::string> commit(const std::vector<std::string>& beside, const GoesOn& goes_on = always);
+  // The same for what was written so far, as NAME.partial.
+  std::vector<std::string> keep_partial(const GoesOn& goes_on = always);
   // Nothing is kept, unless what is there is for a later run that goes on (keep_for_later).
   void discard();
   // Of files that have one, by their names as given.
@@ -69,6 +75,7 @@ class OutputFiles {
 
  private:
   void sync_all();
+  std::vector<std::string> give_names(OutputNames& names, const std::string& suffix, const GoesOn& goes_on);
 
   mutable std::mutex mutex_;  // guards everything below
   std::deque<sluice_file> files_;

@@ -172,7 +172,7 @@ std::uint64_t default_memory_budget(int threads) {
 }
 
 int exit_code(const RunResult& result) {
-  if (result.state == RunState::interrupted) return 130;
+  if (result.state == RunState::interrupted || (result.state == RunState::finished && result.was_interrupted)) return 130;
   if (result.state == RunState::finished) return 0;
   return result.status == SLUICE_ERROR_USAGE ? 2 : result.status == SLUICE_ERROR_CLOSED_PIPE ? 141 : 4;
 }
@@ -258,7 +258,7 @@ struct Run::Implementation {
       });
     }
     std::vector<BatchHandle> resources = make_resources(context);
-    if (context.failed() || context.interrupted()) return;
+    if (context.failed() || context.stopping()) return;
     StageRunners stages(context.plan.stages.size());
     for (std::size_t i = 0; i < stages.size(); ++i) {
       if (!options.makes(i)) continue;
@@ -314,40 +314,68 @@ struct Run::Implementation {
     return paths;
   }
 
+  bool enter(LifeState state) {
+    const bool goes_on = context.life.step(state);
+    if (options.entered && (goes_on || state == LifeState::ended)) options.entered(state);
+    return goes_on;
+  }
+
+  void work() {
+    journal.begin();
+    if (options.executor == Executor::serial) {
+      context.parallel_for = [](std::size_t count, std::size_t, const auto& body) { return count == 0 ? SLUICE_OK : body(0, count); };
+    } else {
+      // One thread more than compute, so that a batch finds its way to a device while all of them are busy.
+      arena = std::make_unique<Arena>(needs.devices == Devices::possible ? threads + 1 : threads);
+      context.parallel_for = [this](std::size_t count, std::size_t grain, const auto& body) { return arena->parallel_for(count, grain, body); };
+    }
+    if (options.job)
+      options.job(context);
+    else
+      run_stages();
+  }
+
+  // All outputs get their names, or none. What is told meanwhile is answered until the last has its name.
+  std::vector<std::string> publish() {
+    std::vector<std::string> names;
+    if (enter(LifeState::publishing)) {
+      const auto goes_on = [this](OutputFiles::Step step) {
+        return step == OutputFiles::Step::last ? enter(LifeState::ended) : !context.life.drops();
+      };
+      names = context.life.keeps_part() ? context.files.keep_partial(goes_on) : context.files.commit(beside_outputs(), goes_on);
+    }
+    if (context.life.drops()) return {};
+    if (!context.life.keeps_part()) return journal.remove(), names;
+    try {
+      journal.keep_names();
+    } catch (const Failure& failure) {
+      context.log(SLUICE_LOG_WARNING, "", std::string(failure.what()) + " (the run can't be resumed)");
+      journal.remove();
+    }
+    return names;
+  }
+
   RunResult execute() {
     RunResult result;
     std::vector<std::string> outputs;
-    bool interrupted = false;
     try {
-      journal.begin();
-      if (options.executor == Executor::serial) {
-        context.parallel_for = [](std::size_t count, std::size_t, const auto& body) { return count == 0 ? SLUICE_OK : body(0, count); };
-      } else {
-        // One thread more than compute, so that a batch finds its way to a device while all of them are busy.
-        arena = std::make_unique<Arena>(needs.devices == Devices::possible ? threads + 1 : threads);
-        context.parallel_for = [this](std::size_t count, std::size_t grain, const auto& body) { return arena->parallel_for(count, grain, body); };
+      if (enter(LifeState::running)) {
+        work();
+        outputs = publish();
+        result.header_bytes = context.files.header_bytes();
       }
-      if (options.job)
-        options.job(context);
-      else
-        run_stages();
-      interrupted = context.interrupted();  // what comes later finds a run that is over
-      if (context.failed() || (interrupted && context.cancelled()))
-        context.files.discard();
-      else
-        outputs = interrupted ? context.files.keep_partial() : context.files.commit(beside_outputs());
-      result.header_bytes = context.files.header_bytes();
-      if (!context.failed()) interrupted ? journal.keep_names() : journal.remove();
     } catch (...) {
       context.fail_with_current_exception("");
-      context.files.discard();
     }
     arena.reset();
+    if (context.life.state() != LifeState::ended) enter(LifeState::ended);
+    if (context.life.drops()) context.files.discard();
+    result.was_interrupted = context.life.interrupted();
     if (context.failed()) {
       result.state = RunState::failed;
       context.take_failure(result);
       if (reader_has_gone(result)) result.status = SLUICE_ERROR_CLOSED_PIPE;
-    } else if (interrupted) {
+    } else if (context.life.drops() || context.life.keeps_part()) {
       result.state = RunState::interrupted;
     }
     result.can_be_resumed = journal.has_kept() && result.state != RunState::finished;
@@ -410,10 +438,12 @@ RunResult Run::execute() {
   if (escaped) std::rethrow_exception(escaped);
   return result;
 }
-void Run::interrupt() {
-  if (implementation_->options.is_all_or_nothing) implementation_->context.interrupt();
-  implementation_->context.interrupt();
+LifeAnswer Run::interrupt() {
+  RunLife& life = implementation_->context.life;
+  return implementation_->options.is_all_or_nothing ? life.tell(LifeEvent::second_interrupt) : life.interrupt();
 }
+LifeAnswer Run::tell(LifeEvent event) { return implementation_->context.life.tell(event); }
+LifeState Run::state() const { return implementation_->context.life.state(); }
 void Run::end_but_for_memory() { implementation_->end_but_for_memory(); }
 bool Run::end_following() { return implementation_->context.end_following(); }
 void Run::remove_temporaries() {

@@ -53,9 +53,10 @@ void RunJournal::keep_names() {
   write_journal(run_.options.journal, run_.options.identity, *kept_);
 }
 
-void RunJournal::remove() const {
+void RunJournal::remove() {
   std::error_code none;
   if (!run_.options.journal.empty()) std::filesystem::remove(run_.options.journal, none);
+  kept_.reset();
 }
 
 }  // namespace sluice

@@ -23,7 +23,7 @@ class RunJournal {
   // On any thread, one at a time. The journal never says more than what is on the disk. Throws Failure::output.
   void keep(const Checkpoint& taken);
   // The outputs have been committed: there is nothing to go on with.
-  void remove() const;
+  void remove();
   // What an interrupted run has finished has a name of its own from now on.
   void keep_names();
   // Is there something that a later run goes on from, unless this one finishes?

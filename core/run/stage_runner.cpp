@@ -3,6 +3,8 @@
 #include "run/stage_runner.hpp"
 
 #include <atomic>
+#include <exception>
+#include <utility>
 
 namespace sluice {
 
@@ -38,16 +40,26 @@ void StageRunner::choose_among_offered() {
 }
 
 std::optional<std::string> StageRunner::save() {
-  std::string state;
+  struct Saved {
+    std::string state;
+    std::exception_ptr problem;
+    // Nothing that goes wrong here may pass through the plugin.
+    static void add(void* to, const void* data, std::size_t bytes) noexcept {
+      Saved& saved = *static_cast<Saved*>(to);
+      try {
+        if (!saved.problem) saved.state.append(static_cast<const char*>(data), bytes);
+      } catch (...) {
+        saved.problem = std::current_exception();
+      }
+    }
+  } saved;
   const CallResult result = call(CallMark::no_batch, 0, [&] {
     sluice_error error{};
     const sluice_call made = make_call();
-    const auto add = [](void* to, const void* data, std::size_t bytes) {
-      static_cast<std::string*>(to)->append(static_cast<const char*>(data), bytes);
-    };
-    throw_unless_ok((*instance_)->save(instance_->self(), &made, add, &state, &error), error);
+    throw_unless_ok((*instance_)->save(instance_->self(), &made, Saved::add, &saved, &error), error);
+    if (saved.problem) std::rethrow_exception(saved.problem);
   });
-  if (result.ok()) return state;
+  if (result.ok()) return std::move(saved.state);
   fail(result);
   return std::nullopt;
 }

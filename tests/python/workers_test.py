@@ -48,7 +48,8 @@ def run(pipeline, *options, python=sys.executable, code=0):
 def started_hanging():
     """A run whose function does not return, and the process that runs it."""
     pipeline("hanging", "read_id,copy").save("hanging.toml")
-    process = subprocess.Popen([SLUICE, "run", "hanging.toml"], stderr=subprocess.PIPE, text=True, env=os.environ | {"SLUICE_PYTHON": sys.executable})
+    heeding = ["env", "--default-signal=INT"]
+    process = subprocess.Popen([*heeding, SLUICE, "run", "hanging.toml"], stderr=subprocess.PIPE, text=True, env=os.environ | {"SLUICE_PYTHON": sys.executable})
     place = pathlib.Path("hanging")
     while not (place.exists() and place.read_text()):
         assert process.poll() is None, process.communicate()

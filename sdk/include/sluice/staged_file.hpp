@@ -168,11 +168,18 @@ class StagedFile {
   // Under its final name, or another one in the same folder, after sync().
   void publish_synced() { publish_synced_as(target_); }
   void publish_synced_as(const std::filesystem::path& name) {
+    rename_to(name);
+    named(name);
+  }
+  // The two halves of that, for several files that get their names together: between them the file can go back to temporary().
+  void rename_to(const std::filesystem::path& name) const {
     keep_mode();
     if (std::rename(temporary_.c_str(), name.c_str()) != 0) fail("write", errno);
+  }
+  void named(const std::filesystem::path& name) noexcept {
     temporary_.clear();
     file_.close();
-    sync_folder(name.parent_path());
+    sync_folder(name);
   }
   void discard() noexcept {
     if (!file_.is_open()) return;
@@ -186,6 +193,12 @@ class StagedFile {
     temporary_.clear();
   }
   const std::filesystem::path& target() const { return target_; }
+  // A hidden name beside a file that nothing has; what is there is removed like what killed processes have left.
+  static std::string hidden_name(const std::filesystem::path& target) {
+    std::random_device random;
+    const std::filesystem::path folder = target.parent_path().empty() ? std::filesystem::path(".") : target.parent_path();
+    return (folder / (hidden_prefix(target.filename().string()) + random_text(random) + std::string(hidden_suffix))).string();
+  }
 
  private:
   static constexpr std::string_view hidden_suffix = ".partial";
@@ -227,8 +240,9 @@ class StagedFile {
     const mode_t mode = replaced->st_mode & 0777;
     ::fchmod(descriptor(), same_group ? mode : (mode & 0707) | (mode & 07) << 3);
   }
-  // So that the new name survives a power cut; a file system that cannot do it has no say in whether the file is there.
-  static void sync_folder(const std::filesystem::path& folder) {
+  // So that the new name of a file survives a power cut; a file system that cannot do it has no say in whether the file is there.
+  static void sync_folder(const std::filesystem::path& file) noexcept {
+    const std::string folder = file.native().substr(0, file.native().rfind('/') + 1);
     const FileDescriptor opened(::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (opened.is_open()) ::fsync(opened.number());
   }
