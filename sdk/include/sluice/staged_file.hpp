@@ -91,13 +91,13 @@ class StagedFile {
     const std::filesystem::path folder = target_.parent_path().empty() ? std::filesystem::path(".") : target_.parent_path();
     const std::string prefix = hidden_prefix(target_.filename().string());
     remove_left_behind(folder, prefix);
-    const std::optional<struct stat> replaced = replaced_file();
+    replaced_ = replaced_file();
     std::random_device random;
     for (;;) {
       temporary_ = (folder / (prefix + random_text(random) + std::string(hidden_suffix))).string();
       // Nobody may read it who may not read what it replaces; we may open it again by its name.
       file_ =
-          FileDescriptor(::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, replaced ? (replaced->st_mode & 0666) | 0600 : 0666));
+          FileDescriptor(::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, replaced_ ? (replaced_->st_mode & 0666) | 0600 : 0666));
       if (!file_.is_open() && errno == EEXIST) continue;
       if (!file_.is_open()) fail("create", errno);
       ::flock(descriptor(), LOCK_EX);  // where files have no locks, nothing that was left behind is ever removed
@@ -112,6 +112,7 @@ class StagedFile {
     file.path_ = path;
     file.target_ = followed(path);
     file.temporary_ = temporary;
+    file.replaced_ = file.replaced_file();
     FileDescriptor opened(::open(temporary.c_str(), O_WRONLY | O_NOFOLLOW | O_CLOEXEC));
     const int descriptor = opened.number();
     if (descriptor < 0) file.fail("go on with", errno);
@@ -131,6 +132,7 @@ class StagedFile {
     std::swap(path_, other.path_);
     std::swap(target_, other.target_);
     std::swap(temporary_, other.temporary_);
+    std::swap(replaced_, other.replaced_);
     std::swap(file_, other.file_);
     return *this;
   }
@@ -232,7 +234,8 @@ class StagedFile {
   }
   // Owner and permissions of what is replaced. Where its group cannot be kept, this one may do what others may.
   void keep_mode() const {
-    const std::optional<struct stat> replaced = replaced_file();
+    std::optional<struct stat> replaced = replaced_file();
+    if (!replaced) replaced = replaced_;  // indexes of before go before their files are replaced
     struct stat own {};
     if (!replaced || ::fstat(descriptor(), &own) != 0) return;
     if (own.st_uid != replaced->st_uid) static_cast<void>(::fchown(descriptor(), replaced->st_uid, static_cast<gid_t>(-1)));
@@ -253,6 +256,7 @@ class StagedFile {
   std::string path_;
   std::filesystem::path target_;
   std::string temporary_;
+  std::optional<struct stat> replaced_;  // as it was when this one was made
   FileDescriptor file_;
 };
 
