@@ -11,7 +11,7 @@ if ! command -v minimap2 >/dev/null || [[ $(minimap2 --version) != 2.24* ]]; the
   echo "SKIPPED: there is no minimap2 2.24 to compare with"
   exit 77
 fi
-few_cases=14 bases_of_few=150000 bases_of_case=1000000
+few_cases=14 bases_of_few=100000 bases_of_case=500000
 [ "$seconds" = 0 ] || few_cases=
 kept=$build/sweep/mapping work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -59,7 +59,7 @@ mapping: case $number of seed $seed: other lines than minimap2's$([ -z "$name" ]
 TEXT
 }
 
-cases=0 differences=0
+cases=0 differences=0 all_reads=0
 until [ -n "$few_cases" ] && [ $cases -ge $few_cases ] || [ -z "$few_cases" ] && [ $SECONDS -ge "$seconds" ]; do
   rm -f reads.f?
   "$maker" make "$seed" "$number" "$([ -n "$few_cases" ] && echo $bases_of_few || echo $bases_of_case)" . || exit 1
@@ -69,7 +69,8 @@ until [ -n "$few_cases" ] && [ $cases -ge $few_cases ] || [ -z "$few_cases" ] &&
     differences=$((differences + 1))
     report
   fi
+  all_reads=$((all_reads + $(grep -c '^[@>]read' "$reads")))
   cases=$((cases + 1)) number=$((number + 1))
 done
-echo "mapping: $cases cases, $differences differences (seed $seed)"
+echo "mapping: $cases cases, $differences differences (seed $seed), $all_reads reads"
 [ $differences = 0 ]

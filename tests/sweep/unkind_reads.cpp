@@ -213,7 +213,7 @@ std::vector<Sequence> unkind_reads(std::uint64_t seed, std::uint64_t number, con
   Random of_case = random_numbers(seed, 1'000'000 * number + 1);
   constexpr std::uint64_t error_rates[] = {0, 3'000, 10'000, 50'000, 100'000, 200'000};
   const std::uint64_t errors = error_rates[of_case.below(6)];
-  const std::size_t most = any_size(of_case, 2'000, 300'000);
+  const std::size_t longest = of_case.below(4) == 0 ? 300'000 : 20'000, most = any_size(of_case, 2'000, longest);
   std::vector<Sequence> reads;
   for (std::size_t sum = 0; sum < bases;) {
     Random random = random_numbers(seed, 1'000'000 * number + 2 + reads.size());
