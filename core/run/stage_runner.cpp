@@ -44,20 +44,22 @@ std::optional<std::string> StageRunner::save() {
     std::string state;
     std::exception_ptr problem;
     // Nothing that goes wrong here may pass through the plugin.
-    static void add(void* to, const void* data, std::size_t bytes) noexcept {
+    static sluice_status add(void* to, const void* data, std::size_t bytes) noexcept {
       Saved& saved = *static_cast<Saved*>(to);
       try {
         if (!saved.problem) saved.state.append(static_cast<const char*>(data), bytes);
       } catch (...) {
         saved.problem = std::current_exception();
       }
+      return saved.problem ? SLUICE_ERROR_MEMORY : SLUICE_OK;
     }
   } saved;
   const CallResult result = call(CallMark::no_batch, 0, [&] {
     sluice_error error{};
     const sluice_call made = make_call();
-    throw_unless_ok((*instance_)->save(instance_->self(), &made, Saved::add, &saved, &error), error);
-    if (saved.problem) std::rethrow_exception(saved.problem);
+    const sluice_status status = (*instance_)->save(instance_->self(), &made, Saved::add, &saved, &error);
+    if (saved.problem) std::rethrow_exception(saved.problem);  // the cause, whatever the plugin makes of it
+    throw_unless_ok(status, error);
   });
   if (result.ok()) return std::move(saved.state);
   fail(result);

@@ -200,6 +200,7 @@ SLUICE_API void sluice_end_stream_capsule(void* capsule);
 
 typedef struct sluice_rows sluice_rows; /* the output of one call */
 
+/* May grow at its end: a library takes the shorter one of a program that was compiled earlier. */
 typedef struct sluice_stage_functions {
   uint32_t struct_size;
   void* user; /* given to each of them */
