@@ -97,8 +97,7 @@ class StagedFile {
     for (;;) {
       temporary_ = (folder / (prefix + random_text(random) + std::string(hidden_suffix))).string();
       // Nobody may read it who may not read what it replaces; we may open it again by its name.
-      file_ =
-          FileDescriptor(::open(temporary_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, replaced ? (replaced->st_mode & 0666) | 0600 : 0666));
+      file_ = FileDescriptor(::open(temporary_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, replaced ? (replaced->st_mode & 0666) | 0600 : 0666));
       if (!file_.is_open() && errno == EEXIST) continue;
       if (!file_.is_open()) fail("create", errno);
       ::flock(descriptor(), LOCK_EX);  // where files have no locks, nothing that was left behind is ever removed
