@@ -85,7 +85,7 @@ is_true "$(counter fast.json late_decisions) + $(counter fast.json given_up) + $
 is_true "$(counter fast.json flow_cell_seconds) > 1000" || fail "time stood still: $(counter fast.json flow_cell_seconds) s"
 
 # ---- Ctrl-C
-"$sluice" run read_until "${inputs[@]}" --speed 1 --channels 16 --play-again --duration 600 --output stopped.tsv --report stopped.json --quiet &
+env --default-signal=INT "$sluice" run read_until "${inputs[@]}" --speed 1 --channels 16 --play-again --duration 600 --output stopped.tsv --report stopped.json --quiet &
 pid=$!
 for _ in {1..1000}; do
   compgen -G '.stopped.tsv.*' >/dev/null && break
