@@ -29,7 +29,7 @@ NoisyReads noisy_reads(const Numbers& n) {
   return {.seed = n[0], .genome_bases = n[1], .reads = n[2], .mean_bases = n[3], .errors_per_million = n[4]};
 }
 
-constexpr std::array<Kind, 16> kinds = {{
+constexpr std::array<Kind, 17> kinds = {{
     {"windows", "SEED COUNT", [](const Numbers& n) { write_windows(std::cout, n[0], n[1]); }},
     {"haplotypes", "SEED COUNT", [](const Numbers& n) { write_haplotypes(std::cout, n[0], n[1]); }},
     {"mapping_reference", "SEED", [](const Numbers& n) { write_mapping_reference(std::cout, n[0]); }},
@@ -46,6 +46,7 @@ constexpr std::array<Kind, 16> kinds = {{
     {"one_long_read", "SEED ERRORS_PER_LINE", [](const Numbers& n) { write_one_long_read(std::cin, std::cout, n[0], n[1]); }},
     {"modified_reads", "SEED", [](const Numbers& n) { write_modified_reads(std::cin, std::cout, n[0]); }},
     {"unaligned", "", [](const Numbers&) { write_unaligned(std::cin, std::cout); }},
+    {"odd_alignments", "SEED RECORDS", [](const Numbers& n) { write_odd_alignments(std::cout, n[0], n[1]); }},
     {"shuffled_lines", "SEED", [](const Numbers& n) { write_shuffled_lines(std::cin, std::cout, n[0]); }},
     {"noise", "SEED BYTES", [](const Numbers& n) { write_noise(std::cout, n[0], n[1]); }},
 }};

@@ -58,6 +58,10 @@ void write_modified_reads(std::istream& fastq, std::ostream& out, std::uint64_t 
 // Records of SAM as they were before they were aligned: first ones only, in sequencing orientation, with their tags but those of the alignment.
 void write_unaligned(std::istream& sam, std::ostream& out);
 
+// Alignments as SAM with all that is legal: any flags, positions up to 2^31 - 1, names of 254 letters, CIGARs of 66,000 operations, U, '=' and IUPAC
+// codes in either case, records without bases, qualities, contig or CIGAR, tags of all types.
+void write_odd_alignments(std::ostream& out, std::uint64_t seed, std::size_t records);
+
 // The lines of `in` in another order (Fisher and Yates).
 void write_shuffled_lines(std::istream& in, std::ostream& out, std::uint64_t seed);
 

@@ -35,6 +35,10 @@ targets=draft.fa reads=reads.fq overlaps=overlaps.paf
 polish() { "$sluice" run polish --targets "$targets" --reads "$reads" --overlaps "$overlaps" "$@"; }
 polish --compat racon --output first.fa --quiet
 grep -q '^>draft LN:i:[0-9]* RC:i:190 XC:f:[01].[0-9]*$' first.fa || fail "$(head -1 first.fa)"
+sed '2~4y/T/U/' reads.fq >rna.fq
+sed '/^>/!y/T/U/' draft.fa >rna_draft.fa
+"$sluice" run polish --targets rna_draft.fa --reads rna.fq --overlaps overlaps.paf --compat racon --output now.fa --quiet
+cmp now.fa first.fa || fail "U is not read as T"
 for options in "--threads 1" "--threads 7" "--batch-work 1" "--batch-work 1e12" "--executor serial" "--memory 32MiB" "--device cpu" \
                "--set stages.overlaps.params.memory=1"; do
   # shellcheck disable=SC2086

@@ -3,9 +3,9 @@
 # SPDX-FileCopyrightText: The sluice authors
 # Sorted BAM and CRAM against samtools: the same records in the same order, the same regions through the index, whatever memory there is; and what
 # is left behind by runs that fail. Without samtools: tests/unit/files/record_writer compares with a brute-force sort.
-#   sort.sh SLUICE MAKE_ALIGNMENTS
+#   sort.sh SLUICE MAKE_ALIGNMENTS MAKE_TEST_INPUT
 set -uo pipefail
-sluice=$1 make_alignments=$2
+sluice=$1 make_alignments=$2 make_test_input=$3
 command -v samtools >/dev/null || { echo "SKIPPED: there is no samtools"; exit 77; }
 work=$(mktemp -d)
 trap 'umount "$work/small" 2>/dev/null; rm -rf "$work"' EXIT
@@ -44,6 +44,32 @@ for input in ties.bam spread.bam odd.sam empty.sam; do
 done
 samtools quickcheck sorted.bam || fail "quickcheck"
 
+# ---- all that is legal in SAM; samtools' HTSlib may read U as N
+for seed in 1 2 3; do
+  "$make_test_input" odd_alignments $seed 2000 >odd.sam
+  awk -F'\t' -v OFS='\t' '!/^@/ { gsub(/U/, "T", $10); gsub(/u/, "t", $10) } 1' odd.sam | samtools sort -o expected.bam - 2>/dev/null
+  "$sluice" run sort --alignments odd.sam --output sorted.bam --report report.json --quiet || fail "sorting odd alignments"
+  same "odd alignments: the records of samtools sort" <(view sorted.bam) <(view expected.bam)
+  samtools index -c -o made.csi sorted.bam && same "odd alignments: the index of samtools" made.csi sorted.bam.csi
+  grep -q '"rows_out": *2000' report.json || fail "odd alignments: not all rows are in the report"
+done
+
+# ---- what BAM can't hold, and mistakes of SAM, are refused by name: no record is lost
+refused() { # WORDS, then lines of SAM behind a header with a contig c of 1000 bases
+  { printf '@SQ\tSN:c\tLN:1000\n'; printf "$2"; } >wrong.sam
+  rm -f x.bam
+  "$sluice" run sort --alignments wrong.sam --output x.bam --quiet 2>error.txt
+  [ $? = 4 ] && grep -qF "$1" error.txt && [ ! -e x.bam ] || fail "'$2' should be refused with '$1': $(cat error.txt)"
+}
+refused "contig 'big' has 3000000000 bases" '@SQ\tSN:big\tLN:3000000000\na\t0\tbig\t100\t60\t1M\t*\t0\t0\tA\tI\n'
+refused "record 'far' of" 'a\t0\tc\t1\t60\t1M\t*\t0\t0\tA\tI\nfar\t0\tc\t2900000000\t60\t1M\t*\t0\t0\tA\tI\n'
+refused "line 2, record 'a': contig 'zz' is not in the header" 'a\t0\tzz\t100\t60\t1M\t*\t0\t0\tA\tI\n'
+refused "line 2, record 'a': CIGAR and SEQ are of different lengths (2 and 1 bases)" 'a\t0\tc\t100\t60\t2M\t*\t0\t0\tA\tI\n'
+refused "its name has 255 letters" "$(printf 'n%.0s' $(seq 255))\t4\t*\t0\t0\t*\t*\t0\t0\tA\tI\n"
+printf 'a\t0\tc\t100\t60\t1M\t*\t0\t0\tA\tI\n' >bare.sam
+"$sluice" run sort --alignments bare.sam --output x.bam --quiet 2>error.txt
+[ $? = 4 ] && grep -q "the header has no @SQ lines" error.txt || fail "SAM without a header: $(cat error.txt)"
+
 # ---- regions
 "$sluice" run sort --alignments spread.bam --output spread.sorted.bam --memory 16MiB --quiet || fail "sorting spread.bam"
 for region in contig_0:1-9000 contig_1:1500000-1500200 contig_3:2999000-3000000 contig_2; do
@@ -81,6 +107,14 @@ same "sort from CRAM" <(view from_cram.bam | cut -f1-11) <(view expected.bam | c
 "$sluice" run index --reference ref.fa --output ref.index --quiet
 "$sluice" run map --reference ref.index --reads r.fastq.gz --format cram --output x.cram --quiet 2>error.txt
 [ $? = 4 ] && grep -q "can't use the reference" error.txt || fail "CRAM with a reference that is none: $(cat error.txt)"
+
+# ---- a name that no record holds
+{ printf '@%s\n' "$(printf 'n%.0s' $(seq 255))"; gzip -dc r.fastq.gz | sed -n 2,4p; gzip -dc r.fastq.gz | sed -n 5,40p; } >long_name.fastq
+for form in sam bam cram; do
+  rm -f x.$form
+  "$sluice" run map --reference ref.fa --reads long_name.fastq --output x.$form --quiet 2>error.txt
+  [ $? = 4 ] && grep -q "its name has 255 characters" error.txt && [ ! -e x.$form ] || fail "a name of 255 characters in $form: $(cat error.txt)"
+done
 
 # ---- modBAM of sorted alignments has an index
 "$sluice" run methylation --signal r.blow5 --reads r.fastq.gz --alignments r.bam --reference ref.fa --output /dev/null --modbam calls.bam --quiet || fail "methylation"

@@ -50,6 +50,10 @@ expect "a reference with other names" "give the FASTA file that the reads were a
 expect "signal of other reads" "are the signal files those of these reads?" \
   "$sluice" run methylation --signal reads2.blow5 --alignments reads1.bam --reference reference1.fa --output calls.tsv
 expect "bases of other reads" "are --reads those of the alignments?" "$sluice" run methylation "${ours[@]}" --reads reads2.fastq.gz
+contig=$(sed -n '1s/^>\([^ ]*\).*/\1/p' reference1.fa)
+printf '%s\t0\t9000\nchr7\t0\t500\n%s\t30000\t30100\n' "$contig" "$contig" >some.bed
+expect "a BED file with regions of another reference" "2 of 3 regions of 'some.bed' are on contigs that" "$sluice" run methylation "${ours[@]}" --bed some.bed
+expect "a region of another reference" "region 'chr7:1-500' is not on a contig of" "$sluice" run methylation "${ours[@]}" --region chr7:1-500
 # Trimmed, or base-called again under the same names: no event of them is where CIGAR and reference say.
 gzip -dc reads1.fastq.gz | sed '2~4s/^.\{40\}//; 4~4s/^.\{40\}//' >trimmed.fastq
 for pipeline in methylation eventalign; do

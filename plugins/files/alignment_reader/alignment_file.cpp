@@ -88,7 +88,7 @@ AlignmentFile::AlignmentFile(const OpenOptions& options) : path_(options.path), 
   struct stat info {};
   if (::stat(path_.c_str(), &info) == 0 && S_ISREG(info.st_mode)) file_bytes_ = info.st_size;
   if (!options.region.empty()) regions_ = parse_region(options.region, header_.get(), path_);
-  if (!options.bed.empty()) regions_ = read_bed(options.bed, header_.get(), path_, note_);
+  if (!options.bed.empty()) regions_ = read_bed(options.bed, header_.get(), path_, warning_);
   if (regions_ && !grows_) open_regions();
   if (grows_ && (growing_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC)) < 0) fail("cannot be opened: " + std::string(std::strerror(errno)), "");
 }
@@ -227,7 +227,7 @@ bool AlignmentFile::build_index(const std::string& index_path, int shift) {
 }
 
 std::string AlignmentFile::take_warning() {
-  if (taken_as_unmapped_ == 0) return {};
+  if (taken_as_unmapped_ == 0) return std::exchange(warning_, {});
   return std::to_string(std::exchange(taken_as_unmapped_, 0)) + " records of '" + path_ +
          "' are taken as unmapped though their flags say that they are aligned: they have no contig, position or CIGAR; the first is '" +
          first_unmapped_ + "'";

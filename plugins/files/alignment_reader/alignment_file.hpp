@@ -70,13 +70,14 @@ class AlignmentFile {
   AlignmentFile(const AlignmentFile&) = delete;
 
   const std::string& path() const { return path_; }
+  sam_hdr_t& header() const { return *header_; }
   bool sorted_by_coordinate() const;  // says its header
   std::vector<Contig> contigs() const;
   const char* contig_name(int contig) const { return sam_hdr_tid2name(header_.get(), contig); }
   const std::optional<Regions>& regions() const { return regions_; }
   // What the user should be told about the index; "" if nothing.
   const std::string& note() const { return note_; }
-  // Of the records so far, since this was last asked: what is to be warned of; "" if nothing.
+  // Since this was last asked: what is to be warned of, regions first, then records; "" if nothing.
   std::string take_warning();
 
   // The next record of the file or the region; nullptr at the end. Valid until the next call.
@@ -128,7 +129,7 @@ class AlignmentFile {
   hts::Index index_;
   hts::Iterator iterator_;
   std::optional<Regions> regions_;
-  std::string note_;
+  std::string note_, warning_;
   std::uint64_t taken_as_unmapped_ = 0;  // of SAM: HTSlib sets their flag
   std::string first_unmapped_;
   std::int64_t file_bytes_ = 0;  // 0: no regular file

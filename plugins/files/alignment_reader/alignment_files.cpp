@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <limits>
+#include <sluice/hts/read_group_samples.hpp>
 #include <system_error>
 #include <tuple>
 
@@ -111,8 +112,10 @@ void AlignmentFiles::note_sizes() {
 void AlignmentFiles::look_at_headers(FileOrder order) {
   std::vector<Contig> contigs;
   std::string unsorted;
+  hts::ReadGroupSamples samples;
   for (const std::string& path : paths_) {
     const std::unique_ptr<AlignmentFile> file = open(path, false);
+    samples.add(file->header(), path);
     if (contigs.empty())
       contigs = file->contigs();
     else
@@ -132,8 +135,11 @@ std::unique_ptr<AlignmentFile> AlignmentFiles::open(const std::string& path, boo
   return std::make_unique<AlignmentFile>(options);
 }
 
-void AlignmentFiles::take_note(const AlignmentFile& file) {
+void AlignmentFiles::take_note(AlignmentFile& file) {
   if (!file.note().empty()) notes_.push_back(file.note());
+  // Of the regions, which are the same for all files.
+  if (std::string warning = file.take_warning(); !warning.empty() && !std::exchange(warned_of_regions_, true))
+    warnings_.push_back(std::move(warning));
 }
 
 const AlignmentRecord* AlignmentFiles::next(const ParallelFor& parallel_for, int threads) {

@@ -78,7 +78,7 @@ class AlignmentFiles {
   AlignmentFile& current() const { return *files_[current_]; }
   std::unique_ptr<AlignmentFile> open(const std::string& path, bool with_regions) const;
   void look_at_headers(FileOrder order);
-  void take_note(const AlignmentFile& file);
+  void take_note(AlignmentFile& file);
   const AlignmentRecord* next_in_order(const ParallelFor& parallel_for, int threads);
   const AlignmentRecord* next_by_position(const ParallelFor& parallel_for, int threads);
   void push_head(std::size_t file, const ParallelFor& parallel_for, int threads);
@@ -89,7 +89,7 @@ class AlignmentFiles {
   InputPart part_;
   std::vector<std::string> paths_;
   std::vector<Contig> contigs_;
-  bool merges_ = false, begun_ = false;
+  bool merges_ = false, begun_ = false, warned_of_regions_ = false;
   std::vector<std::unique_ptr<AlignmentFile>> files_;  // those that are open: the one whose turn it is, or all
   std::size_t current_ = 0;                            // in files_
   std::size_t turn_ = 0, last_turn_ = 0;               // in paths_

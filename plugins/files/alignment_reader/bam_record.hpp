@@ -50,17 +50,20 @@ inline void serialise(const AlignmentRecord& record, char* at) {
 
 // ---- the same as it stands in a BAM file: the column `bam_bytes`.
 
-// SAM and CRAM may have places that BAM can't hold.
-inline bool fits_bam(const AlignmentRecord& record) {
-  constexpr std::int64_t furthest = std::numeric_limits<std::int32_t>::max(), least = std::numeric_limits<std::int32_t>::min();
-  const bam1_core_t& core = record.core;
-  return core.pos <= furthest && core.mpos <= furthest && core.isize >= least && core.isize <= furthest &&
-         (core.n_cigar <= hts::most_bam_operations || record.reference_bases < std::int64_t{1} << 28);
-}
 inline std::size_t bam_bytes(const AlignmentRecord& record) {
   // A CIGAR in a tag: what stands in its place, and the beginning of the tag.
   constexpr std::size_t fields = 36, tag = 16;
   return fields + record.data_bytes() - record.core.l_extranul + (record.core.n_cigar > hts::most_bam_operations ? tag : 0);
+}
+// SAM may have what BAM can't hold. Null: this record fits.
+inline const char* bam_limit(const AlignmentRecord& record) {
+  constexpr std::int64_t furthest = hts::furthest_bam_position, least = std::numeric_limits<std::int32_t>::min();
+  const bam1_core_t& core = record.core;
+  if (core.pos > furthest || core.mpos > furthest) return "its position, or that of its mate, is beyond 2^31 bases";
+  if (core.isize < least || core.isize > furthest) return "its TLEN is beyond 2^31 bases";
+  if (core.n_cigar > hts::most_bam_operations && record.reference_bases >= std::int64_t{1} << 28)
+    return "its CIGAR has more than 65,535 operations, and spans more than 2^28 bases";
+  return bam_bytes(record) > static_cast<std::size_t>(furthest) ? "it has more than 2^31 bytes" : nullptr;
 }
 // Writes that many bytes of a record that fits.
 inline void write_bam_bytes(const AlignmentRecord& record, char* at) {

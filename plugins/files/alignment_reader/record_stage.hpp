@@ -22,8 +22,6 @@ class RecordReader {
     Path path;
     std::optional<Path> reference;
   };
-  enum class Reason : std::uint32_t { cannot_encode };
-
   static void describe(Describe<RecordReader>& d) {
     d.id("record_reader")
         .summary("reads all records of BAM, SAM or CRAM, as they stand in BAM")
@@ -33,11 +31,10 @@ class RecordReader {
         .parts();
     d.doc(
         "One row per record, in file order: unmapped, secondary and supplementary ones, too. A BAM file without its end-of-file block is refused as "
-        "truncated.");
+        "truncated. A record of SAM that BAM can't hold ends the run.");
     d.option("path", &Parameters::path, "BAM, SAM or CRAM file; - is standard input").required().reads();
     d.option("reference", &Parameters::reference, "FASTA file to decode CRAM with").reads().beside(".fai").beside(".gzi");
     d.gives("bam_bytes", "binary", "the record as it stands in a BAM file, with its length");
-    d.reason("cannot_encode", "BAM can't hold the record's place, as it lies beyond 2^31 bases");
     d.work_unit("base");
   }
 
@@ -59,6 +56,9 @@ class RecordReader {
       const AlignmentRecord* const record = call.cancelled() ? nullptr : files_.next(parallel_for, call.threads());
       more = record != nullptr;
       if (!more) break;
+      if (const char* limit = bam_limit(*record))
+        throw Failure::input("record '" + std::string(record->name) + "' of '" + files_.path() + "' does not fit BAM: " + limit,
+                             "leave the record out; longer contigs have to be cut into pieces");
       bytes += bam_bytes(records.emplace_back(*record));
       work += std::max(record->core.l_qseq, 1);
     }
@@ -74,18 +74,10 @@ class RecordReader {
   static void give(const std::vector<AlignmentRecord>& records, const ParallelFor& parallel_for, Output& out) {
     constexpr std::size_t rows_at_once = 16;
     out.set_rows(static_cast<std::int64_t>(records.size()));
-    const Buffer offsets = out.offsets([&](std::int64_t row) {
-      const AlignmentRecord& record = records[static_cast<std::size_t>(row)];
-      return fits_bam(record) ? bam_bytes(record) : 0;
-    });
+    const Buffer offsets = out.offsets([&](std::int64_t row) { return bam_bytes(records[static_cast<std::size_t>(row)]); });
     const std::span<char> bytes = out.text("bam_bytes", offsets, "binary");
     parallel_for(records.size(), rows_at_once, [&](std::size_t begin, std::size_t end) {
-      for (std::size_t i = begin; i < end; ++i) {
-        if (fits_bam(records[i]))
-          write_bam_bytes(records[i], bytes.data() + offsets.as<std::int64_t>()[i]);
-        else
-          out.fail(static_cast<std::int64_t>(i), Reason::cannot_encode);
-      }
+      for (std::size_t i = begin; i < end; ++i) write_bam_bytes(records[i], bytes.data() + offsets.as<std::int64_t>()[i]);
     });
   }
 

@@ -4,15 +4,16 @@
 
 #include <algorithm>
 #include <charconv>
+#include <optional>
 #include <sluice/failure.hpp>
 #include <sluice/hts/text_file.hpp>
+#include <sluice/region.hpp>
 #include <string_view>
 #include <tuple>
 
 namespace sluice::alignment_reader {
 namespace {
 
-constexpr const char* region_remedy = "write contig or contig:first-last, with positions from 1";
 constexpr const char* bed_remedy = "a line of BED is contig, first position from 0, and end, separated by tabs";
 
 bool parse_number(std::string_view digits, std::int64_t& number) {
@@ -58,46 +59,21 @@ bool Regions::overlap(int contig, std::int64_t begin, std::int64_t end) const {
   return first != list_.end() && first->contig == contig && first->begin < end;
 }
 
-void check_region(const std::string& text) {
-  if (text.empty() || text.front() == '{') return;
-  const std::size_t colon = text.rfind(':');
-  std::string range = colon == std::string::npos ? std::string() : text.substr(colon + 1);
-  // Names of contigs may have colons, too: only what can be nothing but positions is judged here.
-  if (range.empty() || range.find_first_not_of("0123456789,-") != std::string::npos) return;
-  std::erase(range, ',');
-  const std::size_t dash = range.find('-');
-  std::int64_t first = 0, last = 0;
-  const auto parse = [](std::string_view digits, std::int64_t& number) {
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-    return error == std::errc() && end == digits.data() + digits.size();
-  };
-  const bool has_last = dash != std::string::npos && dash + 1 < range.size();
-  if ((dash != 0 && !parse(std::string_view(range).substr(0, dash), first)) || (has_last && !parse(std::string_view(range).substr(dash + 1), last)) ||
-      range == "-")
-    throw Failure::usage("region '" + text + "' is not contig:first-last", region_remedy);
-  if (has_last && first > last)
-    throw Failure::usage(
-        "region '" + text + "': its first position, " + std::to_string(first) + ", is greater than its last, " + std::to_string(last), region_remedy);
-}
-
 Regions parse_region(const std::string& text, sam_hdr_t* header, const std::string& alignment_file) {
-  check_region(text);
-  hts_pos_t begin = 0, end = 0;
-  int contig = -1;
-  if (sam_parse_region(header, text.c_str(), &contig, &begin, &end, 0) == nullptr || contig < 0)
-    throw Failure::usage("region '" + text + "' is not on a contig of '" + alignment_file + "', which has " + contigs_of(header), region_remedy);
-  const std::int64_t length = sam_hdr_tid2len(header, contig);
-  end = std::min<std::int64_t>(end, length);
-  if (begin >= end)
-    throw Failure::usage("region '" + text + "' is empty: '" + sam_hdr_tid2name(header, contig) + "' has " + std::to_string(length) + " bases",
-                         region_remedy);
-  return Regions({Region{contig, begin, end}});
+  const auto length_of = [header](std::string_view name) {
+    const int contig = sam_hdr_name2tid(header, std::string(name).c_str());
+    return contig < 0 ? std::nullopt : std::optional<std::int64_t>(sam_hdr_tid2len(header, contig));
+  };
+  const sluice::Region region = resolve_region(text, length_of, "'" + alignment_file + "', which has " + contigs_of(header));
+  const int contig = sam_hdr_name2tid(header, region.contig.c_str());
+  return Regions({Region{contig, region.start, std::min<std::int64_t>(region.end, sam_hdr_tid2len(header, contig))}});
 }
 
-Regions read_bed(const std::string& path, sam_hdr_t* header, const std::string& alignment_file, std::string& note) {
+Regions read_bed(const std::string& path, sam_hdr_t* header, const std::string& alignment_file, std::string& warning) {
   hts::TextLines lines({path, "BED file"});
   std::vector<Region> list;
   std::uint64_t regions = 0, elsewhere = 0;
+  std::string first_elsewhere;
   while (lines.next()) {
     if (is_heading(lines.line())) continue;
     std::string_view rest = lines.line();
@@ -109,18 +85,18 @@ Regions read_bed(const std::string& path, sam_hdr_t* header, const std::string& 
     if (region.end < region.begin) throw Failure::input(place + "its end is before its first position", bed_remedy);
     ++regions;
     region.contig = sam_hdr_name2tid(header, contig.c_str());
-    if (region.contig >= 0) region.end = std::min<std::int64_t>(region.end, sam_hdr_tid2len(header, region.contig));
-    if (region.contig < 0)
-      ++elsewhere;
-    else if (region.begin < region.end)
-      list.push_back(region);
+    const std::int64_t length = region.contig < 0 ? 0 : sam_hdr_tid2len(header, region.contig);
+    if (region.begin >= length && elsewhere++ == 0) first_elsewhere = "line " + std::to_string(lines.number()) + ", contig '" + contig + "'";
+    region.end = std::min(region.end, length);
+    if (region.begin < region.end) list.push_back(region);
   }
   if (list.empty())
     throw Failure::input("BED file '" + path + "' has no region on a contig of '" + alignment_file + "', which has " + contigs_of(header),
                          bed_remedy);
   if (elsewhere > 0)
-    note = std::to_string(elsewhere) + " of " + std::to_string(regions) + " regions of '" + path + "' are on contigs that '" + alignment_file +
-           "' lacks";
+    warning = std::to_string(elsewhere) + " of " + std::to_string(regions) + " regions of '" + path + "' are on contigs that '" + alignment_file +
+              "' lacks, or behind the ends of its contigs, and give nothing: the first is in " + first_elsewhere + "; the file has " +
+              contigs_of(header);
   return Regions(std::move(list));
 }
 

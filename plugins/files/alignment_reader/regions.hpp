@@ -32,15 +32,12 @@ class Regions {
   std::vector<Region> list_;
 };
 
-// Throws Failure (usage) for a region that is on no contig of any file: its positions are no numbers, or the first is greater than the last.
-void check_region(const std::string& text);
-
-// "contig" or "contig:first-last", 1-based, both inclusive. Throws Failure (usage) for one that is not on a contig of the header.
-// `alignment_file` is for messages.
+// As sluice/region.hpp has it, which says what fails. `alignment_file` is for messages.
 Regions parse_region(const std::string& text, sam_hdr_t* header, const std::string& alignment_file);
 
-// The regions of a BED file (plain or gzip; columns after the third do not matter), cut to their contigs. Those on contigs that the header lacks
-// are left out, and `note` says so. Throws Failure (input): a line without a contig and two positions that ascend, or no region that is left.
-Regions read_bed(const std::string& path, sam_hdr_t* header, const std::string& alignment_file, std::string& note);
+// The regions of a BED file (plain or gzip; columns after the third do not matter), cut to their contigs. Those on contigs that the header lacks,
+// and behind the ends of contigs, are skipped, and `warning` says so. Throws Failure (input): a line without a contig and two positions that ascend,
+// or no region that is left.
+Regions read_bed(const std::string& path, sam_hdr_t* header, const std::string& alignment_file, std::string& warning);
 
 }  // namespace sluice::alignment_reader

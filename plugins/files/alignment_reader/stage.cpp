@@ -4,6 +4,7 @@
 #include <sluice/hts/record_bases.hpp>
 #include <sluice/input_files.hpp>
 #include <sluice/input_turns.hpp>
+#include <sluice/region.hpp>
 #include <sluice/repeated_reads.hpp>
 #include <sluice/stage.hpp>
 #include <sluice/work_sharing.hpp>
@@ -94,7 +95,7 @@ class AlignmentReader {
   }
 
   static void check_parameters(const Parameters& p) {
-    check_region(p.region.value_or(std::string()));
+    RegionText{p.region.value_or(std::string())};
     if (p.region && !p.region->empty() && p.bed && !p.bed->empty()) throw Failure::usage("both region and bed are given", "give one of them");
     if (p.follow && p.merge) throw Failure::usage("alignments that are followed can't be merged by position", "leave one of the two out");
   }
@@ -106,6 +107,7 @@ class AlignmentReader {
         wants_record_(setup.wanted("bam_record")),
         wants_index_(setup.wanted("record_index")) {
     for (const std::string& note : file_->take_notes()) setup.info(note);
+    for (const std::string& warning : file_->take_warnings()) setup.warn(warning);
     if (setup.has_resource("reference")) check_reference(setup.resource("reference"));
     if (!p.follow) return;
     std::string begin_at;

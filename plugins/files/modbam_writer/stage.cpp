@@ -13,6 +13,7 @@
 #include <sluice/hts/cram_output.hpp>
 #include <sluice/hts/join_bam.hpp>
 #include <sluice/hts/join_text.hpp>
+#include <sluice/hts/read_group_samples.hpp>
 #include <sluice/hts/stored_record.hpp>
 #include <sluice/hts/text_output.hpp>
 #include <sluice/input_files.hpp>
@@ -233,6 +234,7 @@ class ModbamWriter {
   // `input`: @RG and @PG lines of the reads' files, which the first batch brings; "" where alignments have a header.
   void begin_file(const Host& host, std::string_view input) {
     if (std::exchange(begun_, true)) return;
+    hts::refuse_two_samples(input);
     hts::Header header(sam_hdr_dup(header_.get()));
     if (!header || (!input.empty() && sam_hdr_add_lines(header.get(), input.data(), input.size()) != 0))
       throw Failure::output("cannot make the header of '" + output_name_ + "'", "the headers of the reads' files must be valid");

@@ -54,10 +54,12 @@ void InputHeader::add_file(const std::string& path) {
 void InputHeader::add_read_group(std::string_view line) {
   const std::string id(field(line, "ID"));
   const auto [known, is_new] = group_lines_.emplace(id, line);
-  if (is_new)
-    read_groups_.emplace_back(line);
-  else if (known->second != line && std::find(conflicts_.begin(), conflicts_.end(), id) == conflicts_.end())
-    conflicts_.push_back(id);
+  if (is_new) read_groups_.emplace_back(line);
+  if (is_new || known->second == line) return;
+  if (std::find(conflicts_.begin(), conflicts_.end(), id) == conflicts_.end()) conflicts_.push_back(id);
+  // Of another sample: who writes read groups has to refuse it.
+  const bool is_same_sample = field(line, "SM").empty() || field(known->second, "SM").empty() || field(line, "SM") == field(known->second, "SM");
+  if (!is_same_sample && std::find(read_groups_.begin(), read_groups_.end(), line) == read_groups_.end()) read_groups_.emplace_back(line);
 }
 
 // In their order: what a program follows (PP) comes before it.

@@ -17,7 +17,8 @@ class InputHeader {
   enum class ReadGroups : std::uint8_t { left_out, kept };
   explicit InputHeader(ReadGroups groups) : groups_(groups) {}
 
-  // Adds the lines that are not there yet. Of two different read groups with one ID the first stays; a different program with the ID of another gets
+  // Adds the lines that are not there yet. Of two different read groups with one ID the first stays, or both if they are of
+  // two samples; a different program with the ID of another gets
   // a new one.
   void add(sam_hdr_t& header);
   // The same of a file, if it is one of these kinds and can be read.

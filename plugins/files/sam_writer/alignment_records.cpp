@@ -17,7 +17,7 @@ void AlignmentRecords::describe(Describe<AlignmentRecords>& d) {
           "For stages that write records again with something more, as modbam_writer does: the records of all alignments of a read in their order, "
           "hard-clipped where they are supplementary, with the tags that the read has in its file; of a read without an alignment that of an "
           "unmapped "
-          "one. What SAM can't hold has none.")
+          "one. A read that SAM can't hold ends the run.")
       .work_unit("base");
   d.uses("index", "minimizer_index", "names and lengths of the contigs");
   d.needs("read_id", "utf8", "name of the read")
@@ -43,12 +43,16 @@ AlignmentRecords::AlignmentRecords(const Setup& setup, const Parameters& paramet
 
 void AlignmentRecords::process(const Call& call, const Batch& in, Output& out) {
   std::vector<std::string> made(static_cast<std::size_t>(in.rows()));
+  const TextView names = in.text("read_id");
   const overlap::ReadAlignments alignments(in, overlap::TagText::none);
   call.parallel_for(made.size(), 16, [&](std::size_t begin, std::size_t end) {
     auto workspace = workspaces_.take();
     for (std::size_t i = begin; i < end; ++i)
       if (const auto row = static_cast<std::int64_t>(i); in.ok(row)) append_row(in, alignments, row, *workspace, made[i]);
   });
+  // Each read has a record at least.
+  for (std::int64_t row = 0; row < in.rows(); ++row)
+    if (in.ok(row) && made[static_cast<std::size_t>(row)].empty()) refuse_read("modBAM", names[row]);
   out.text_rows("read_records", made, "binary");
 }
 

@@ -6,6 +6,7 @@
 #include <sluice/failure.hpp>
 #include <sluice/hts/alignment_header.hpp>
 #include <sluice/hts/handles.hpp>
+#include <sluice/hts/read_group_samples.hpp>
 
 namespace sluice::sam_writer {
 namespace {
@@ -22,6 +23,7 @@ std::string taken_lines(std::string_view input, bool read_groups) {
     input.remove_prefix(std::min(line.size() + 1, input.size()));
     if (line.starts_with("@PG\t") || (read_groups && line.starts_with("@RG\t"))) taken.append(line).push_back('\n');
   }
+  hts::refuse_two_samples(taken);
   return taken;
 }
 

@@ -186,6 +186,21 @@ bool is_sam_name(std::string_view name) {
   return !name.empty() && name.size() <= longest && std::all_of(name.begin(), name.end(), [](char c) { return c >= '!' && c <= '~'; });
 }
 
+void refuse_read(const std::string& what, std::string_view name) {
+  constexpr std::size_t most_shown = 60;
+  if (is_sam_name(name))
+    throw Failure::input("the records of read '" + std::string(name) + "' do not fit " + what +
+                             ": BAM and CRAM hold no more than 2^31 bytes a record, "
+                             "and 2^28 bases under a CIGAR of more than 65,535 operations",
+                         "write SAM or PAF, or leave the read out");
+  std::string shown(name.substr(0, most_shown));
+  std::replace_if(
+      shown.begin(), shown.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
+  throw Failure::input("read '" + shown + (name.size() > most_shown ? "...'" : "'") + " does not fit " + what + ": its name has " +
+                           std::to_string(name.size()) + " characters, and those of SAM, BAM and CRAM are 1 to 254 printable ones",
+                       "rename the read, or write PAF");
+}
+
 bool BamRecords::make(sam_hdr_t& header, std::string_view lines, std::span<const std::string> tags, const std::function<bool(const bam1_t&)>& take) {
   for (std::size_t i = 0; !lines.empty(); ++i) {
     const std::string_view line = lines.substr(0, lines.find('\n'));

@@ -50,6 +50,8 @@ void append_sam(std::string& text, const MinimizerIndexView& index, const ReadRe
 
 // Can SAM hold a read of this name?
 bool is_sam_name(std::string_view name);
+// A read that has no record. Throws Failure (input), which says why. `what`: what its record is for.
+[[noreturn]] void refuse_read(const std::string& what, std::string_view name);
 
 // Makes BAM records of lines. Not thread-safe: one object per thread.
 class BamRecords {

@@ -30,7 +30,6 @@ namespace {
 
 class SamWriter {
  public:
-  enum class Reason { cannot_encode };
   struct Parameters {
     Path output;
     std::optional<Path> reference;
@@ -54,7 +53,8 @@ class SamWriter {
             "With `sort` they come in the order of `samtools sort`, by contig, position and strand, and OUTPUT.bai (.csi where a contig has more "
             "than "
             "2^29 bases, .crai of CRAM) lies beside the file. What half of the run's memory does not hold waits in a temporary file beside the "
-            "output.")
+            "output.\n\n"
+            "A read that the format can't hold ends the run: its name is longer than 254 characters or has other than printable ones, say.")
         .work_unit("base");
     d.uses("index", "minimizer_index", "names and lengths of the contigs");
     d.needs("read_id", "utf8", "name of the read")
@@ -90,7 +90,6 @@ class SamWriter {
     d.option("hits_only", &Parameters::hits_only, "leave unmapped reads out (minimap2's --sam-hit-only)");
     d.option("compression", &Parameters::compression, "level of BAM, as HTSlib's; -1: its default, but smaller and faster for long reads")
         .range(-1, 9);
-    d.reason("cannot_encode", "SAM can't hold the read: its name is longer than 254 characters or has other than printable ones");
   }
 
   static void check_parameters(const Parameters& p) {
@@ -135,6 +134,7 @@ class SamWriter {
     make_header("");  // so that what is wrong with the options is said before there are reads
     if (!contigs_ || sam_hdr_add_lines(contigs_.get(), contig_lines_.data(), contig_lines_.size()) != 0)
       throw Failure::output("cannot make the header of '" + path_ + "'", "contig names must be valid in SAM");
+    if (form_ != Form::sam) hts::refuse_unless_bam_holds(*contigs_);
     if (form_ == Form::sam) sam_.emplace(setup, path_);
     if (!sort_) setup.progress(1);  // nothing is left for the end
     if (form_ == Form::bam && !sort_) bam_.emplace(OutputFile(setup, path_), level_);
@@ -143,14 +143,17 @@ class SamWriter {
 
   void process(const Call& call, const Batch& in, Output& out) {
     std::vector<std::string> made(static_cast<std::size_t>(in.rows()));
+    std::vector<std::uint8_t> fits(made.size(), 1);
     const overlap::ReadAlignments alignments(in, options_.text);
     const std::span<std::uint32_t> uncut = out.column<std::uint32_t>("_uncut");
     call.parallel_for(made.size(), 16, [&](std::size_t begin, std::size_t end) {
       auto workspace = workspaces_.take();
       for (std::size_t i = begin; i < end; ++i)
-        if (const auto row = static_cast<std::int64_t>(i); in.ok(row) && !append_row(in, alignments, row, *workspace, made[i], uncut[i]))
-          out.fail(row, Reason::cannot_encode);
+        if (const auto row = static_cast<std::int64_t>(i); in.ok(row))
+          fits[i] = append_row(in, alignments, row, *workspace, made[i], uncut[i]) ? 1 : 0;
     });
+    if (const auto first = std::find(fits.begin(), fits.end(), 0); first != fits.end())
+      refuse_read("'" + path_ + "'", in.text("read_id")[first - fits.begin()]);
     out.text_rows("_records", made, "binary");
   }
 

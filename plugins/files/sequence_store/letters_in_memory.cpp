@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <sluice/sequence/letter_blocks.hpp>
 #include <sluice/sequence/packed_bases.hpp>
 #include <sluice/sequence_store.hpp>
 #include <vector>
@@ -59,6 +60,7 @@ void hold_letters(const Call& call, const StoredFile& stored, const std::string&
       if (first_word[row + 1] > first_word[row]) {
         letters.resize(static_cast<std::size_t>(place.length));
         file.fetch(place, 0, place.length, letters.data(), scratch);
+        to_normal_letters(letters.data(), letters.size());
         is_packed[row] = pack_bases(letters.data(), letters.size(), words.data() + first_word[row]) ? 1 : 0;
       }
       place.offset = table.qualities_offset[row];

@@ -66,7 +66,6 @@ bool StoredReads::process(const Call& call, Output& out) {
     for (std::size_t i = begin; i < end; ++i) {
       char* const first = bases.data() + ends.as<std::int64_t>()[i];
       reads_.fetch_bases(given_[i], 0, reads_.length(given_[i]), first, *scratch);
-      std::replace(first, first + reads_.length(given_[i]), 'U', 'T');
     }
   });
   if (wants_index_part_) std::ranges::fill(out.column<std::int32_t>("index_part"), index_part_);

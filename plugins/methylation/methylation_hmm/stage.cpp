@@ -77,7 +77,7 @@ class MethylationHmm {
   }
 
   static void check_parameters(const Parameters& p) {
-    if (!p.region.empty()) parse_region(p.region);
+    RegionText{p.region};
     parse_motif(p.motif);
   }
 
@@ -88,10 +88,14 @@ class MethylationHmm {
     const Batch reference = setup.resource("reference");
     const auto names = reference.text("name"), bases = reference.text("bases");
     for (std::int64_t i = 0; i < reference.rows(); ++i) contigs_.emplace(names[i], Contig{bases[i], static_cast<std::int32_t>(i)});
-    if (!p.region.empty()) {
-      region_ = parse_region(p.region);
-      if (!contigs_.contains(region_.contig)) throw Failure::usage("the reference has no contig '" + region_.contig + "' (region)");
-    }
+    if (!p.region.empty())
+      region_ = resolve_region(
+          p.region,
+          [this](std::string_view name) {
+            const auto found = contigs_.find(name);
+            return found == contigs_.end() ? std::nullopt : std::optional(static_cast<std::int64_t>(found->second.bases.size()));
+          },
+          "the reference");
     compat_ = p.compat == "f5c";
   }
 

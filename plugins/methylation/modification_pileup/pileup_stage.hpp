@@ -9,6 +9,7 @@
 #include <iterator>
 #include <set>
 #include <sluice/motif.hpp>
+#include <sluice/region.hpp>
 #include <sluice/resume.hpp>
 #include <sluice/stage.hpp>
 #include <sluice/work_sharing.hpp>
@@ -20,7 +21,6 @@
 
 #include "modification_pileup/pileup_rows.hpp"
 #include "modification_pileup/pileup_tiles.hpp"
-#include "modification_pileup/region.hpp"
 
 namespace sluice::modification_pileup {
 
@@ -66,6 +66,7 @@ class ModificationPileup {
   }
   static void check_parameters(const Parameters& p) {
     if (p.cpg && !p.motif.empty()) throw Failure::usage("cpg and motif are given, and both say where rows are", "leave one of them out");
+    RegionText{p.region};
     const bool is_paired = p.cpg || (!p.motif.empty() && parse_motif(p.motif).is_palindrome());
     if (p.combine_strands && !is_paired)
       throw Failure::usage("combine_strands is for CpGs, or for a motif that is its own reverse complement, whose strands pair",
@@ -336,7 +337,7 @@ class ModificationPileup {
     return bytes;
   }
 
-  Region region_;
+  RegionText region_;
   RowRules rules_;
   bool any_order_, has_partition_;
   std::unordered_map<std::string_view, std::string_view> reference_;  // owned by the resource

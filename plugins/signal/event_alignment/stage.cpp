@@ -66,9 +66,7 @@ class EventAlignment {
 #endif
   }
 
-  static void check_parameters(const Parameters& p) {
-    if (!p.region.empty()) parse_region(p.region);
-  }
+  static void check_parameters(const Parameters& p) { RegionText{p.region}; }
 
   EventAlignment(const Setup& setup, const Parameters& p) : model_(kmer_model_view(setup.resource("model"))) {
     if (model_.view().alphabet != Alphabet::nucleotide)
@@ -77,8 +75,13 @@ class EventAlignment {
     const auto names = reference.text("name"), bases = reference.text("bases");
     for (std::int64_t i = 0; i < reference.rows(); ++i) contigs_.emplace(names[i], Contig{bases[i], static_cast<std::int32_t>(i)});
     if (!p.region.empty()) {
-      const Region region = parse_region(p.region);
-      if (!contigs_.contains(region.contig)) throw Failure::usage("the reference has no contig '" + region.contig + "' (region)");
+      const Region region = resolve_region(
+          p.region,
+          [this](std::string_view name) {
+            const auto found = contigs_.find(name);
+            return found == contigs_.end() ? std::nullopt : std::optional(static_cast<std::int64_t>(found->second.bases.size()));
+          },
+          "the reference");
       region_contig_ = region.contig;
       // As f5c clips: both inclusive, the end of the region counted from 1.
       settings_.clip_start = region.start;

@@ -100,7 +100,7 @@ class SequenceStoreView {
   bool has_qualities(std::int64_t row) const { return qualities_offset_[index(row)] >= 0; }
   const std::string& path() const { return file_.path(); }
   // The sequence's bases as sluice/sequence/packed_bases.hpp has them; nullptr: they are in the file only, as are those of sequences with other
-  // letters than A, C, G and T of either case.
+  // letters than A, C, G, T and U of either case.
   const std::uint64_t* packed_bases(std::int64_t row) const {
     return !packed_bases_ || is_packed_[index(row)] == 0 ? nullptr : (*packed_bases_)[row].data();
   }
@@ -111,13 +111,13 @@ class SequenceStoreView {
     return all.empty() ? nullptr : reinterpret_cast<const char*>(all.data());
   }
 
-  // Bases [begin, end) of sequence `row` as upper case letters to out[0 .. end - begin); 0 <= begin <= end <= length(row). `scratch` is working
+  // Bases [begin, end) of sequence `row` as upper case letters, U as T, to out[0 .. end - begin); 0 <= begin <= end <= length(row). `scratch` is working
   // memory. Throws Failure (input) when the file cannot be read or has become shorter.
   void fetch_bases(std::int64_t row, std::int64_t begin, std::int64_t end, char* out, std::vector<char>& scratch) const {
     if (const std::uint64_t* words = packed_bases(row); words != nullptr)
       return unpack_bases(words, static_cast<std::size_t>(begin), static_cast<std::size_t>(end), out);
     file_.fetch(letters(bases_offset_[index(row)], row), begin, end, out, scratch);
-    to_upper_case(out, static_cast<std::size_t>(end - begin));
+    to_normal_letters(out, static_cast<std::size_t>(end - begin));
   }
   // Phred + 33 of the same bases; only if has_qualities(row).
   void fetch_qualities(std::int64_t row, std::int64_t begin, std::int64_t end, char* out, std::vector<char>& scratch) const {

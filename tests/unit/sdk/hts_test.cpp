@@ -34,6 +34,24 @@ std::string problem_of(const std::string& path) {
 
 }  // namespace
 
+TEST_CASE("a header that BAM and CRAM can't hold is refused, with the contig") {
+  const auto problem = [](const std::string& lines) {
+    const Header header(sam_hdr_parse(lines.size(), lines.c_str()));
+    try {
+      refuse_unless_bam_holds(*header);
+      bam_header_bytes(*header);
+    } catch (const sluice::Failure& failure) {
+      return std::string(failure.what());
+    }
+    return std::string();
+  };
+  CHECK(problem("@SQ\tSN:a\tLN:2147483647\n").empty());
+  CHECK(problem("@SQ\tSN:a\tLN:10\n@SQ\tSN:b\tLN:2147483648\n")
+            .starts_with("contig 'b' has 2147483648 bases, and BAM and CRAM hold positions up to 2147483647"));
+  CHECK_NOTHROW(refuse_header_text(2147483647));
+  CHECK_THROWS_AS(refuse_header_text(2147483648), sluice::Failure);
+}
+
 TEST_CASE("a text is the same however it is packed, in blocks and in lines") {
   const sluice::testing::TemporaryFolder folder;
   std::string text = "one\r\n\n";

@@ -14,6 +14,7 @@
 #include <sluice/hts/handles.hpp>
 #include <sluice/hts/header_input.hpp>
 #include <sluice/hts/open_input.hpp>
+#include <sluice/hts/read_group_samples.hpp>
 #include <sluice/staged_file.hpp>
 #include <string>
 #include <string_view>
@@ -65,9 +66,12 @@ enum class SeveralFiles : std::uint8_t { one_after_the_other, merged_if_sorted }
 inline Header read_alignment_headers(const std::vector<std::string>& paths, SeveralFiles order) {
   Header header = read_alignment_header(paths.front());
   if (paths.size() == 1) return header;
+  ReadGroupSamples samples;
+  samples.add(*header, paths.front());
   bool is_sorted = order == SeveralFiles::merged_if_sorted && hts::is_sorted(*header);
   for (std::size_t i = 1; i < paths.size(); ++i) {
     const Header other = read_alignment_header(paths[i]);
+    samples.add(*other, paths[i]);
     for (const char* type : {"RG", "PG"}) alignment_header_detail::add_missing_lines(*header, *other, type);
     is_sorted = is_sorted && hts::is_sorted(*other);
   }

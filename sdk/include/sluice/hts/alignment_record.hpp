@@ -132,7 +132,8 @@ inline RecordOutcome parse_record(std::span<const std::uint8_t> bytes, int conti
     core.bin = static_cast<std::uint16_t>(hts_reg2bin(core.pos, core.pos + (is_mapped && cigar.reference > 0 ? cigar.reference : 1), 14, 5));
     if (core.l_qseq > 0 && is_mapped && cigar.query != core.l_qseq) return RecordOutcome::damaged;
   }
-  if (core.tid < -1 || core.tid >= contigs || core.mtid < -1 || core.mtid >= contigs) return RecordOutcome::damaged;
+  if (core.tid < -1 || core.tid >= contigs || core.mtid < -1 || core.mtid >= contigs || core.pos < -1 || core.mpos < -1)
+    return RecordOutcome::damaged;
   record_detail::set_bases(cigar, record);
   return RecordOutcome::fine;
 }
@@ -143,6 +144,7 @@ inline std::string contradiction_of(const bam1_core_t& core, const char* name, c
   for (const auto& [contig, whose] : {std::pair(core.tid, "it"), std::pair(core.mtid, "its mate")})
     if (contig < -1 || contig >= contigs)
       return record + whose + " is on contig number " + std::to_string(std::int64_t{contig} + 1) + ", and the header has " + std::to_string(contigs);
+  if (core.pos < -1 || core.mpos < -1) return record + "its position, or that of its mate, is negative";
   const std::int64_t bases = record_detail::bases_of(cigar, core.n_cigar).query;
   if (core.n_cigar > 0 && core.l_qseq > 0 && (core.flag & BAM_FUNMAP) == 0 && bases != core.l_qseq)
     return record + "CIGAR and SEQ are of different lengths (" + std::to_string(bases) + " and " + std::to_string(core.l_qseq) + " bases)";
@@ -179,7 +181,7 @@ inline bool parse_by_htslib(std::span<const std::uint8_t> bytes, int contigs, Al
   char skipped[4];
   if (bgzf_read(file.get(), skipped, sizeof skipped) != sizeof skipped || bam_read1(file.get(), read.get()) < 0) return false;
   const bam1_core_t& core = read->core;
-  if (core.tid < -1 || core.tid >= contigs || core.mtid < -1 || core.mtid >= contigs) return false;
+  if (core.tid < -1 || core.tid >= contigs || core.mtid < -1 || core.mtid >= contigs || core.pos < -1 || core.mpos < -1) return false;
   record = as_alignment_record(std::move(read));
   return true;
 }

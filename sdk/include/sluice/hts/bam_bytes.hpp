@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <sluice/failure.hpp>
 #include <string>
 #include <string_view>
 
@@ -21,7 +22,27 @@ inline void append_u32(std::string& bytes, std::uint64_t value) {
   bytes.append(raw, sizeof low);
 }
 
+// Positions and lengths have 31 bits in BAM, and in CRAM.
+inline constexpr std::int64_t furthest_bam_position = std::numeric_limits<std::int32_t>::max();
+
+// Before there are records: throws Failure (input) where no BAM or CRAM can have this header.
+inline void refuse_unless_bam_holds(const sam_hdr_t& header) {
+  for (int contig = 0; contig < sam_hdr_nref(&header); ++contig)
+    if (const hts_pos_t length = sam_hdr_tid2len(&header, contig); length > furthest_bam_position)
+      throw Failure::input(std::string("contig '") + sam_hdr_tid2name(&header, contig) + "' has " + std::to_string(length) +
+                               " bases, and BAM and CRAM hold positions up to " + std::to_string(furthest_bam_position),
+                           "write SAM, or cut the contig into pieces");
+}
+inline void refuse_header_text(std::uint64_t bytes) {
+  constexpr std::uint64_t most_bytes = std::numeric_limits<std::int32_t>::max();
+  if (bytes > most_bytes)
+    throw Failure::input("the header has " + std::to_string(bytes) + " bytes, and BAM holds " + std::to_string(most_bytes),
+                         "leave @CO and @PG lines out, for instance with `samtools reheader`");
+}
+
 inline std::string bam_header_bytes(sam_hdr_t& header) {
+  refuse_unless_bam_holds(header);
+  refuse_header_text(sam_hdr_length(&header));
   std::string bytes("BAM\1", 4);
   const std::string_view text(sam_hdr_str(&header), sam_hdr_length(&header));
   append_u32(bytes, text.size());

@@ -18,6 +18,7 @@
 #include <sluice/call.hpp>
 #include <sluice/failure.hpp>
 #include <sluice/hts/alignment_record.hpp>
+#include <sluice/hts/bam_bytes.hpp>
 #include <sluice/hts/handles.hpp>
 #include <sluice/staged_file.hpp>
 #include <span>
@@ -34,6 +35,7 @@ class CramOutput {
   // `fasta`: what the records are aligned to; "": there is none, and bases are stored as they are. Throws Failure.
   CramOutput(const Host& host, const std::string& path, const std::string& fasta, sam_hdr_t& header, CramIndex index)
       : path_(path), header_(header), file_(host, path) {
+    refuse_unless_bam_holds(header);
     if (index == CramIndex::crai) index_.emplace(host, path + ".crai");
     if (!fasta.empty()) index_reference(fasta);
     errno = 0;

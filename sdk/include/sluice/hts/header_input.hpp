@@ -18,10 +18,8 @@
 
 namespace sluice::hts {
 
-namespace header_input_detail {
-
 // The value of a field of a header line, "" if there is none.
-inline std::string_view field_of(std::string_view line, std::string_view key) {
+inline std::string_view header_field(std::string_view line, std::string_view key) {
   while (!line.empty()) {
     const std::size_t tab = line.find('\t');
     if (tab == std::string_view::npos) return {};
@@ -32,23 +30,21 @@ inline std::string_view field_of(std::string_view line, std::string_view key) {
   return {};
 }
 
-}  // namespace header_input_detail
-
 // What is wrong with the lines of a header that HTSlib has taken, with the line's number; "": nothing.
 inline std::string header_problem(std::string_view text) {
-  using header_input_detail::field_of, sam_line_detail::quoted;
+  using sam_line_detail::quoted;
   std::unordered_set<std::string_view> names;
   for (std::uint64_t number = 1; !text.empty(); ++number) {
     const std::string_view line = text.substr(0, text.find('\n'));
     text.remove_prefix(std::min(line.size() + 1, text.size()));
     const std::string place = "line " + std::to_string(number) + " of the header ";
     if (line.starts_with("@SQ")) {
-      const std::string_view name = field_of(line, "SN"), length = field_of(line, "LN");
+      const std::string_view name = header_field(line, "SN"), length = header_field(line, "LN");
       if (name.empty()) return place + "names no contig (SN): " + quoted(line);
       if (!sam_line_detail::is_number<std::int64_t>(length, 0, std::numeric_limits<std::int64_t>::max()))
         return place + "says no length (LN) of contig " + quoted(name);
       if (!names.insert(name).second) return place + "names contig " + quoted(name) + " again";
-    } else if ((line.starts_with("@RG") || line.starts_with("@PG")) && field_of(line, "ID").empty()) {
+    } else if ((line.starts_with("@RG") || line.starts_with("@PG")) && header_field(line, "ID").empty()) {
       return place + "has no ID: " + quoted(line);
     }
   }

@@ -29,7 +29,7 @@ inline constexpr int taken_as_unmapped = 1;
 
 namespace record_input_detail {
 
-constexpr int malformed_line = -100;  // HTSlib's own numbers are small
+constexpr int malformed_line = -100, contradicts_itself = -101;  // HTSlib's own numbers are small
 
 // sam_parse1() writes NULs over tabs.
 inline void restore_tabs(kstring_t& line) {
@@ -45,7 +45,8 @@ inline int parse_line(htsFile& file, sam_hdr_t& header, bam1_t& record) {
   kstring_t& line = file.line;
   const std::optional<SamLine> fields = split_sam_line({line.s, line.l});
   if (!fields || !hidden_sam_problem(*fields).empty()) return malformed_line;
-  if (fields->bases != "*") read_u_as_t(line.s + (fields->bases.data() - line.s), fields->bases.size());
+  if (fields->bases != "*" && !sam_line_detail::are_plain_bases(fields->bases))
+    read_u_as_t(line.s + (fields->bases.data() - line.s), fields->bases.size());
   const bool names_mate = fields->mate_contig != "*" && fields->mate_contig != "=";
   if (sam_parse1(&line, &header, &record) < 0 || (record.core.tid < 0 && lacks_contig(header, fields->contig)) ||
       (record.core.mtid < 0 && names_mate && lacks_contig(header, fields->mate_contig))) {
@@ -63,7 +64,7 @@ inline int read_bam(htsFile& file, sam_hdr_t& header, bam1_t& record) {
   const std::int64_t begin = bgzf_utell(file.fp.bgzf);
   const int got = sam_read1(&file, &header, &record);
   if (got < -1 && bgzf_utell(file.fp.bgzf) - begin != length_and_fields + record.l_data - record.core.l_extranul) record.l_data = 0;
-  return got;
+  return got >= 0 && (record.core.pos < -1 || record.core.mpos < -1) ? contradicts_itself : got;
 }
 
 // For iterators over text with an index.

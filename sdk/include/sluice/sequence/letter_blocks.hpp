@@ -23,10 +23,12 @@ void change_letters(char* letters, std::size_t size, Change change) {
   for (; i < size; ++i) letters[i] = static_cast<char>(change(static_cast<unsigned char>(letters[i])));
 }
 
-// Each letter as upper_case() of sequence/bases.hpp has it.
-inline void to_upper_case(char* letters, std::size_t size) {
-  change_letters(letters, size,
-                 [](unsigned char letter) -> unsigned char { return letter ^ (static_cast<unsigned char>(letter - 'a') < 26 ? 'a' ^ 'A' : 0); });
+// Upper case, U as T; everything else stays.
+inline void to_normal_letters(char* letters, std::size_t size) {
+  change_letters(letters, size, [](unsigned char letter) -> unsigned char {
+    const unsigned char upper = letter ^ (static_cast<unsigned char>(letter - 'a') < 26 ? 'a' ^ 'A' : 0);
+    return upper ^ (upper == 'U' ? 'U' ^ 'T' : 0);
+  });
 }
 // As complement_of() has it.
 inline void to_complements(char* letters, std::size_t size) {

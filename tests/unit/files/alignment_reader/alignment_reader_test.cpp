@@ -98,6 +98,28 @@ TEST_CASE("a record becomes a row with all its columns") {
   }
 }
 
+TEST_CASE("a record that BAM can't hold ends a run of records by name") {
+  const TemporaryFolder folder;
+  const std::string header = "@SQ\tSN:c\tLN:3000000000\n";
+  const std::pair<const char*, const char*> cases[] = {
+      {"far\t0\tc\t2900000000\t60\t4M\t*\t0\t0\tACGT\t*\n", "its position, or that of its mate, is beyond 2^31"},
+      {"mate\t1\tc\t5\t60\t4M\t=\t2147483649\t0\tACGT\t*\n", "its position, or that of its mate, is beyond 2^31"},
+      {"long\t1\tc\t5\t60\t4M\t=\t9\t2147483648\tACGT\t*\n", "its TLEN is beyond 2^31"}};
+  for (const auto& [line, problem] : cases) {
+    const std::string path = write_sam(folder, header + "near\t0\tc\t2147483648\t60\t4M\t*\t0\t0\tACGT\t*\n" + line);
+    const Result result = run_stage<RecordReader>().with({{"path", path}}).run();
+    CHECK(result.status == SLUICE_ERROR_INPUT);
+    CHECK(says(result.message, std::string("record '") + std::string(line).substr(0, std::string(line).find('\t')) + "' of '" + path +
+                                   "' does not fit BAM: " + problem));
+    const Result rows = read_alignments(path);
+    CHECK(rows.rows() == 2);  // rows have 64 bits
+  }
+  std::string cigar;
+  for (int i = 0; i < 32768; ++i) cigar += "1M9000D";
+  const std::string path = write_sam(folder, header + "wide\t0\tc\t5\t60\t" + cigar + "1M\t*\t0\t0\t*\t*\n");
+  CHECK(says(run_stage<RecordReader>().with({{"path", path}}).run().message, "more than 65,535 operations, and spans more than 2^28 bases"));
+}
+
 TEST_CASE("the filters are the user's choice") {
   const TemporaryFolder folder;
   const std::string path = write_bam(folder, sam_header + sam_records);
@@ -203,6 +225,17 @@ TEST_CASE("a region gives the same rows with an index, without one, and from tex
   for (const char* wrong : {"three", "one:2000-3000", "one:x-y"}) CHECK(read_alignments(bam, {{"region", wrong}}).status == SLUICE_ERROR_USAGE);
   CHECK(says(read_alignments(bam, {{"region", "three"}}).message, "which has 'one' and 1 other"));
   CHECK(says(read_alignments(bam, {{"region", "one:100-50"}}).message, "its first position, 100, is greater than its last, 50"));
+  // Names may have colons: the header tells, and where it can't, braces do.
+  const std::string hla = write_bam(folder,
+                                    "@HD\tVN:1.6\tSO:coordinate\n@SQ\tSN:A*01:01\tLN:900\n@SQ\tSN:A*01:01:02\tLN:900\n"
+                                    "a\t0\tA*01:01\t1\t60\t4M\t*\t0\t0\tACGT\t*\nb\t0\tA*01:01:02\t9\t60\t4M\t*\t0\t0\tACGT\t*\n",
+                                    "hla.bam");
+  CHECK(names(read_alignments(hla, {{"region", "A*01:01"}})) == "a");
+  CHECK(names(read_alignments(hla, {{"region", "{A*01:01:02}"}})) == "b");
+  CHECK(names(read_alignments(hla, {{"region", "{A*01:01:02}:9-9"}})) == "b");
+  CHECK(names(read_alignments(hla, {{"region", "A*01:01:02:9-9"}})) == "b");
+  CHECK(names(read_alignments(hla, {{"region", "{A*01:01}:2-2"}})) == "a");
+  CHECK(says(read_alignments(hla, {{"region", "A*01:01:02"}}).message, "could be contig 'A*01:01:02', or a part of contig 'A*01:01'"));
   const std::string single = write_bam(folder, "@SQ\tSN:c\tLN:1000\nr\t0\tc\t1\t60\t4M\t*\t0\t0\tACGT\t*\n", "c.bam");
   CHECK(says(read_alignments(single, {{"region", "d"}}).message, "which has only 'c'"));
 }
@@ -219,7 +252,8 @@ TEST_CASE("the regions of a BED file give each record once, with an index, witho
                                                        {"one 100 101\r\none 95 108\none 107 200\n", "reverse"},
                                                        {"one\t19\t100\none\t120\t200\n", ""},
                                                        {"one\t10\t500\none\t0\t20\nthree\t0\t5\n", "forward reverse low secondary clipped"},
-                                                       {"one\t10\t12\none\t12\t12\none\t400\t410\n", "forward clipped"}};
+                                                       {"one\t10\t12\none\t12\t12\none\t400\t410\n", "forward clipped"},
+                                                       {"one\t10\t12\none\t1000\t1012\none\t400\t410\n", "forward clipped"}};
   for (const auto& entry : cases)
     for (const std::string& path : {bam, other, sam}) {
       const std::string lines = entry.first;
@@ -229,7 +263,7 @@ TEST_CASE("the regions of a BED file give each record once, with an index, witho
       const Result result = read_alignments(path, {{"bed", bed}, {"min_mapq", 0}, {"secondary", true}});
       REQUIRE(result.ok());
       CHECK(names(result) == entry.second);
-      CHECK(result.logged("1 of 3 regions") == (lines.find("three") != std::string::npos));
+      CHECK(result.logged("1 of 3 regions") == (lines.find("three") != std::string::npos || lines.find("1012") != std::string::npos));
     }
   for (const char* wrong :
        {"one\n", "one\t5\n", "one\tx\t9\n", "one\t9\t5\n", "one\t-4\t5\n", "one\t1\t99999999999999999999\n", "three\t0\t5\n", "one\t5\t5\n", ""}) {
@@ -328,7 +362,7 @@ TEST_CASE("files that are missing, empty, truncated or something else are named 
 
   const std::string sam = write_sam(folder, sam_header + "r\t0\tone\t11\t60\t10M\t*\t0\t0\tACGTACGTAC\t*\nr\t0\tone\n");
   result = read_alignments(sam);
-  CHECK(says(result.message, "line 4 has fewer than the 11 fields of a record, with tabs between them: is the file truncated there"));
+  CHECK(says(result.message, "line 5 has fewer than the 11 fields of a record, with tabs between them: is the file truncated there"));
 }
 
 TEST_CASE("a header that does not fit the reference is refused with contig and both lengths") {

@@ -133,6 +133,22 @@ TEST_CASE("a region is looked for in every file, with an index where there can b
   CHECK(files.outside_region() == 1);
 }
 
+TEST_CASE("one read group of two samples is refused, because their reads could not be told apart") {
+  const TemporaryFolder folder;
+  const auto made = [&](const char* name, const std::string& groups) {
+    return write(folder.path() + "/" + name, {{"b", "one", 5}}, sorted + groups);
+  };
+  const std::string of_x = made("x.bam", "@RG\tID:g\tSM:x\n@RG\tID:h\tSM:x\n"), of_y = made("y.bam", "@RG\tID:h\tSM:y\tLB:l\n"),
+                    like_x = made("like_x.bam", "@RG\tID:g\tSM:x\tDS:another day\n"), unnamed = made("unnamed.bam", "@RG\tID:g\n"),
+                    other = made("o.bam", "@RG\tID:o\tSM:y\n");
+  for (const FileOrder order : {FileOrder::as_given, FileOrder::by_position}) {
+    const std::string problem = failure_of({of_x, other, of_y}, order);
+    CHECK(says(problem, "read group 'h' is of sample 'x' in '" + of_x + "', and of sample 'y' in '" + of_y + "'"));
+    CHECK(failure_of({of_x, like_x, unnamed, other}, order).empty());
+  }
+  CHECK_THROWS_AS(sluice::hts::read_alignment_headers({of_x, of_y}, sluice::hts::SeveralFiles::merged_if_sorted), sluice::Failure);
+}
+
 TEST_CASE("files of other contigs, damaged and missing ones are named before the first record") {
   const TemporaryFolder folder;
   const std::string fine = write(folder.path() + "/fine.bam", {{"a", "one", 10}}, sorted);
@@ -159,7 +175,7 @@ TEST_CASE("the header for several files has the read groups and programs of all,
   const TemporaryFolder folder;
   const auto made = [&](const char* name, const std::string& more) { return write(folder.path() + "/" + name, {}, sorted + more); };
   const std::vector<std::string> paths = {made("a.bam", "@RG\tID:x\tSM:s\n@PG\tID:p\tPN:p\n"),
-                                          made("b.bam", "@RG\tID:y\tSM:t\n@RG\tID:x\tSM:other\n"), made("c.bam", "@PG\tID:q\tPN:q\n")};
+                                          made("b.bam", "@RG\tID:y\tSM:t\n@RG\tID:x\tSM:s\tLB:other\n"), made("c.bam", "@PG\tID:q\tPN:q\n")};
   using sluice::hts::SeveralFiles;
   const auto text = [](const std::vector<std::string>& of, SeveralFiles order) {
     return sluice::hts::sam_header_text(*sluice::hts::read_alignment_headers(of, order));

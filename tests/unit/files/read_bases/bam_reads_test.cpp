@@ -88,7 +88,7 @@ Given by_htslib(const std::string& path) {
     for (int i = 0; i < record->core.l_qseq; ++i) qualities += static_cast<char>('!' + std::min<int>(scores[i], 93));
     if (bam_is_rev(record.get())) std::reverse(qualities.begin(), qualities.end());
   }
-  if (got < -1) given.failure = "'" + path + "' is truncated or damaged after " + std::to_string(records) + " records";
+  if (got < -1) given.failure = "'" + path + "' is truncated or damaged: it cannot be read on after " + std::to_string(records) + " records";
   return given;
 }
 

@@ -128,8 +128,11 @@ TEST_CASE("headers of several files become one") {
   header.add(*two);
   CHECK(header.text() == expected);
   CHECK(header.conflicts().empty());
-  header.add(*header_of("@RG\tID:a\tSM:y\n"));
+  header.add(*header_of("@RG\tID:a\tSM:x\tLB:l\n"));
   CHECK(header.text() == expected);
+  // Who writes read groups refuses two samples, so both lines are there.
+  for (int i = 0; i < 2; ++i) header.add(*header_of("@RG\tID:a\tSM:y\n"));
+  CHECK(header.text() == "@RG\tID:a\tSM:x\n@RG\tID:b\tSM:x\n@RG\tID:a\tSM:y\n" + expected.substr(expected.find("@PG")));
   CHECK(header.conflicts() == std::vector<std::string>{"a"});
   InputHeader without(InputHeader::ReadGroups::left_out);
   without.add(*one);

@@ -20,9 +20,9 @@ using sluice::testing::run_stage;
 namespace {
 
 // A read without an alignment, and one with a part on each strand of which the second is supplementary, and a secondary place.
-BatchBuilder reads_builder(bool lower_case) {
+BatchBuilder reads_builder(bool lower_case, const std::string& name_of_unmapped = "none") {
   return BatchBuilder("read", 2)
-      .text("read_id", {"none", "parts"})
+      .text("read_id", {name_of_unmapped, "parts"})
       .text("bases", {"ACGU", "ACGTTTGNCR"})
       .text("qualities", {"IIII", "ABCDEFGHIJ"})
       .text("written_bases", {"", lower_case ? "aCGTTuGNcr" : ""})
@@ -224,6 +224,48 @@ TEST_CASE("records of reads as a column are those that are written") {
   CHECK(text == written.substr(written.find("\nnone") + 1));
   CHECK(sluice::testing::contract_problems<AlignmentRecords>(
             {.resources = {{"index", tiny_index::of({{"one", 5000}, {"two", 700}})}}, .batches = {batch, batch}}) == std::vector<std::string>{});
+}
+
+TEST_CASE("a read whose name no record can hold ends the run by name, unless it is not written") {
+  const auto named = [](const std::string& name) { return reads_builder(false, name).build(); };
+  const std::string longest(254, 'n');
+  for (const std::string& name : {longest + "n", std::string("a b"), std::string("\xC3\xA4"), std::string()})
+    for (const char* file : {"x.sam", "x.bam"}) {
+      const auto of = [&](const sluice::testing::ParameterTexts& options) {
+        return run_stage<SamWriter>(named(name))
+            .resource("index", tiny_index::of({{"one", 5000}, {"two", 700}}))
+            .with({{"output", file}})
+            .with(options)
+            .run();
+      };
+      const auto result = of({});
+      CHECK(result.status == SLUICE_ERROR_INPUT);
+      CHECK(result.message.find("its name has " + std::to_string(name.size()) + " characters") != std::string::npos);
+      CHECK(of({{"hits_only", true}}).status == SLUICE_OK);  // the read has no alignment
+    }
+  CHECK(run_on(named(longest), {}).files.at("x.sam").find(longest + "\t4\t") != std::string::npos);
+  const auto records = run_stage<AlignmentRecords>(named(longest + "n")).resource("index", tiny_index::of({{"one", 5000}, {"two", 700}})).run();
+  CHECK(records.status == SLUICE_ERROR_INPUT);
+}
+
+TEST_CASE("one read group of two samples is refused, unless all reads get another one") {
+  const auto of = [](const sluice::testing::ParameterTexts& options) {
+    const auto batch = reads_builder(false).binary("tags", {"", ""}).attribute("sam_header", "@RG\tID:g\tSM:s\n@RG\tID:g\tSM:t\n").build();
+    return run_stage<SamWriter>(batch)
+        .resource("index", tiny_index::of({{"one", 5000}, {"two", 700}}))
+        .with({{"output", "x.sam"}})
+        .with(options)
+        .run();
+  };
+  CHECK(of({}).status == SLUICE_ERROR_INPUT);
+  CHECK(of({}).message.find("read group 'g' is of sample 's' in one of the files") != std::string::npos);
+  CHECK(of({{"read_group", "mine"}}).status == SLUICE_OK);
+}
+
+TEST_CASE("a contig whose name means something else in SAM, or that has no bases, is refused") {
+  for (const auto& [name, bases] : {std::pair("*", 700), std::pair("=", 700), std::pair("", 700), std::pair("two", 0)})
+    CHECK(run_stage<SamWriter>(reads()).resource("index", tiny_index::of({{"one", 5000}, {name, bases}})).with({{"output", "x.sam"}}).run().status ==
+          SLUICE_ERROR_INPUT);
 }
 
 TEST_CASE("records go on behind an interruption") {

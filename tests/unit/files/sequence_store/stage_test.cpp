@@ -107,7 +107,7 @@ TEST_CASE("letters in memory are those of the file, as far as the memory goes") 
   // qualities.
   std::vector<std::string> letters, weights;
   for (std::size_t read = 0; read < 60; ++read) {
-    letters.push_back(random_text(read % 2 == 0 ? "ACGT" : "ACGTACgt", read == 6 ? 0 : 99950 + read));
+    letters.push_back(random_text(read % 2 == 0 ? "ACGT" : "ACGUACgu", read == 6 ? 0 : 99950 + read));
     weights.push_back(random_text("#$%&'()*", letters.back().size()));
     if (read == 3) letters[3][5000] = 'N';
     if (read == 5) weights[5].assign(weights[5].size(), '!');
@@ -124,7 +124,7 @@ TEST_CASE("letters in memory are those of the file, as far as the memory goes") 
       const auto r = static_cast<std::size_t>(row);
       const auto size = static_cast<std::int64_t>(letters[r].size());
       std::string upper = letters[r];
-      for (char& letter : upper) letter = upper_case(letter);
+      for (char& letter : upper) letter = upper_case(letter) == 'U' ? 'T' : upper_case(letter);
       CHECK(bases(store, row, 0, size) == upper);
       CHECK(store.has_qualities(row) == (r != 5 && r != 6));
       if (store.has_qualities(row)) CHECK(qualities(store, row, 0, size) == weights[r]);

@@ -89,6 +89,7 @@ TEST_CASE("a region has the rows of the whole run inside it") {
   for (const auto& [name, begin, end] : {std::tuple<const char*, long, long>{"chr1:201-700", 200, 700},
                                          {"chr1:900", 899, 1 << 30},
                                          {"{chr1}:-300", 0, 300},
+                                         {"{chr1}", 0, 1 << 30},
                                          {"chr1", 0, 1 << 30},
                                          {"chr1:1,000-1,100", 999, 1100}}) {
     const char* const region = name;

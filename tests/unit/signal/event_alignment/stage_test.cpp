@@ -155,7 +155,7 @@ TEST_CASE("a methylation model and a region elsewhere are refused") {
   auto run = testing::run_stage(testing::stage_of(plugin(), "event_alignment"), sample.reads());
   CHECK(run.resource("reference", sample.reference()).resource("model", model_of(model, "methylation")).run().message.find("methylation model") !=
         std::string::npos);
-  CHECK(sample.run().with({{"region", "c7"}}).run().message.find("no contig 'c7'") != std::string::npos);
+  CHECK(sample.run().with({{"region", "c7"}}).run().message.find("region 'c7' is not on a contig of the reference") != std::string::npos);
 }
 
 TEST_CASE("the stage keeps the contract of stages") {
