@@ -3,6 +3,7 @@
 #include "observe/multiqc.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -21,6 +22,22 @@ const PathAccount* main_path(const std::vector<PathAccount>& paths) {
   return path != paths.end() ? &*path : paths.empty() ? nullptr : &paths.front();
 }
 
+// What a user calls the rows, several of them: "reads", and where a title begins with it.
+std::string plural(const std::string& noun) { return noun + "s"; }
+std::string title(const std::string& noun) {
+  std::string text = plural(noun);
+  text.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(text.front())));
+  return text;
+}
+// MultiQC puts what has one id on one plot: rows of other kinds have another.
+std::string id_of(const std::string& what, const std::string& noun) {
+  std::string id = "sluice_" + what + (noun == "read" ? "" : "_" + noun);
+  std::replace(id.begin(), id.end(), ' ', '_');
+  return id;
+}
+std::string row_noun(const PathAccount* path) { return path == nullptr || path->noun.empty() ? "row" : path->noun; }
+std::string row_noun(const StageStatistics& stage) { return stage.row_noun.empty() || stage.row_noun == "*" ? "row" : stage.row_noun; }
+
 const StageStatistics* with_lengths(const RunStatistics& statistics) {
   const auto stage =
       std::find_if(statistics.stages.begin(), statistics.stages.end(), [](const StageStatistics& one) { return one.lengths.rows > 0; });
@@ -31,19 +48,21 @@ const StageStatistics* with_lengths(const RunStatistics& statistics) {
 
 std::string multiqc_fates(const RunResult& result, const Plan& plan, const std::string& sample) {
   const std::vector<PathAccount> paths = account_of(plan, result.statistics, ending_of(result));
+  const PathAccount* const path = main_path(paths);
+  const std::string noun = row_noun(path), rows = plural(noun), id = id_of("fates", noun);
   Json fates = Json::object();
-  if (const PathAccount* path = main_path(paths)) {
+  if (path != nullptr) {
     fates["Came out"] = path->written;
     for (const Loss& loss : path->losses) fates[loss.stage + ": " + loss.reason] = loss.rows;
     if (path->unfinished > 0) fates["Under way at the end"] = path->unfinished;
   }
   return text_of(
-      {{"id", "sluice_fates"},
-       {"section_name", "Fates of reads (sluice)"},
-       {"description", "What became of the reads that each run of sluice was given; what did not come out, by the stage and the reason."},
+      {{"id", id},
+       {"section_name", "Fates of " + rows + " (sluice)"},
+       {"description", "What became of the " + rows + " that each run of sluice was given; what did not come out, by the stage and the reason."},
        {"plot_type", "bargraph"},
        {"pconfig",
-        {{"id", "sluice_fates_plot"}, {"title", "sluice: Fates of reads"}, {"ylab", "Reads"}, {"cpswitch_counts_label", "Number of reads"}}},
+        {{"id", id + "_plot"}, {"title", "sluice: Fates of " + rows}, {"ylab", title(noun)}, {"cpswitch_counts_label", "Number of " + rows}}},
        {"data", {{sample, fates}}}});
 }
 
@@ -57,16 +76,17 @@ std::string multiqc_general(const RunResult& result, const Plan& plan, const std
     values[key] = value;
   };
   if (const PathAccount* path = main_path(paths)) {
-    add("sluice_read", "Reads", "Reads that went in", path->read, "{:,.0f}", "");
+    const std::string noun = row_noun(path);
+    add(noun == "read" ? "sluice_read" : "sluice_" + noun, title(noun), title(noun) + " that went in", path->read, "{:,.0f}", "");
     add("sluice_out", "Came out", "Part of them that came out, in percent",
         path->read > 0 ? std::round(1e4 * static_cast<double>(path->written) / static_cast<double>(path->read)) / 1e2 : 0.0, "{:,.1f}", "%");
     add("sluice_failed", "Failed", "Part of them that failed, in percent", std::round(1e4 * path->failed_fraction()) / 1e2, "{:,.1f}", "%");
   }
   if (const StageStatistics* stage = with_lengths(s)) {
-    const std::string& unit = stage->lengths.unit;
-    add("sluice_n50_" + unit, "N50 (" + unit + "s)", "Half of all " + unit + "s are in reads at least as long",
+    const std::string &unit = stage->lengths.unit, rows = plural(row_noun(*stage));
+    add("sluice_n50_" + unit, "N50 (" + unit + "s)", "Half of all " + unit + "s are in " + rows + " at least as long",
         static_cast<std::uint64_t>(stage->lengths.n50), "{:,.0f}", "");
-    add("sluice_total_" + unit, "M" + unit + "s", "Length of all reads, in millions of " + unit + "s",
+    add("sluice_total_" + unit, "M" + unit + "s", "Length of all " + rows + ", in millions of " + unit + "s",
         std::round(static_cast<double>(stage->lengths.total) / 1e3) / 1e3, "{:,.1f}", "");
   }
   add("sluice_seconds", "Seconds", "From start to end of the run", std::round(10 * s.elapsed_seconds) / 10, "{:,.1f}", "");
@@ -83,15 +103,16 @@ std::string multiqc_lengths(const RunResult& result, const std::string& sample) 
   for (const auto& [length, count] : stage->lengths.classes)
     if (length >= 1) rows[std::lround(std::floor(std::log(length) / std::log(step)))] += count;
   for (const auto& [power, count] : rows) points.push_back(Json::array({std::lround(std::pow(step, static_cast<double>(power) + 0.5)), count}));
-  return text_of({{"id", "sluice_lengths"},
-                  {"section_name", "Lengths of reads (sluice)"},
-                  {"description", "How many reads are how long; each point stands for lengths within a tenth of each other."},
+  const std::string noun = row_noun(*stage), id = id_of("lengths", noun);
+  return text_of({{"id", id},
+                  {"section_name", "Lengths of " + plural(noun) + " (sluice)"},
+                  {"description", "How many " + plural(noun) + " are how long; each point stands for lengths within a tenth of each other."},
                   {"plot_type", "linegraph"},
                   {"pconfig",
-                   {{"id", "sluice_lengths_plot"},
-                    {"title", "sluice: Lengths of reads"},
+                   {{"id", id + "_plot"},
+                    {"title", "sluice: Lengths of " + plural(noun)},
                     {"xlab", "Length (" + stage->lengths.unit + "s)"},
-                    {"ylab", "Reads"},
+                    {"ylab", title(noun)},
                     {"xlog", true},
                     {"ymin", 0}}},
                   {"data", {{sample, points}}}});

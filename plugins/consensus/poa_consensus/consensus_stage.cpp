@@ -71,6 +71,7 @@ void PoaConsensus::describe(Describe<PoaConsensus>& d) {
   d.option("layer_rounds", &Parameters::layer_rounds,
            "the same of windows with layers: from the second time on the consensus so far is the backbone, where each layer lies as it was aligned")
       .range(1, 10);
+  d.option("compat", &Parameters::compat, "spoa: graph_gfa has spoa's overlaps, OM with a letter O instead of 0M").choices({"none", "spoa"});
   d.option("matrix", &Parameters::matrix, "windows that need a larger matrix fail");
 #ifdef SLUICE_WITH_CUDA
   d.implementation<&PoaConsensus::process_cuda>(
@@ -118,6 +119,7 @@ PoaConsensus::PoaConsensus(const Setup& setup, const Parameters& p)
   parameters_.layer_rounds = static_cast<std::int32_t>(p.layer_rounds);
   parameters_.undecided = p.template_fallback ? Undecided::keep_template : Undecided::take_letter;
   parameters_.matrix_bytes = p.matrix.bytes;
+  parameters_.overlaps = p.compat == "spoa" ? Overlaps::spoa : Overlaps::gfa;
 }
 
 Estimate PoaConsensus::estimate(const Batch& in) const {

@@ -25,7 +25,7 @@ namespace sluice::poa_consensus {
 class PoaConsensus {
  public:
   struct Parameters {
-    std::string algorithm = "heaviest_bundle", alignment = "global", layer_order = "file", trim = "none", strands = "as_given";
+    std::string algorithm = "heaviest_bundle", alignment = "global", layer_order = "file", trim = "none", strands = "as_given", compat = "none";
     std::int64_t match = 5, mismatch = -4, gap_open = -8, gap_extend = -8;
     std::optional<std::int64_t> second_gap_open, second_gap_extend;
     std::int64_t min_sequences = 1, min_support = 0, most_haplotypes = 1, layer_rounds = 1;

@@ -50,12 +50,21 @@ void append_path(std::string_view window, std::string_view name, std::span<const
   text.append("\t*\n");
 }
 
+std::string gfa_name(std::string_view name) {
+  std::string result(name);
+  for (char& letter : result)
+    if (letter < '!' || letter > '~' || letter == ',') letter = '_';
+  if (result.starts_with('*') || result.starts_with('=')) result.front() = '_';
+  return result;
+}
+
 }  // namespace
 
-void append_gfa(const PartialOrderGraph& graph, const GraphLabels& labels, std::string& text) {
+void append_gfa(const PartialOrderGraph& graph, const GraphLabels& labels, Overlaps overlaps, std::string& text) {
+  const std::string window = gfa_name(labels.window);
   const std::vector<std::int32_t> on_consensus = places_on(labels.consensus, graph.node_count());
   const auto is_on = [&](std::int32_t id) { return on_consensus[place(id)] >= 0; };
-  const auto segment = [&](std::int32_t id) { text.append(labels.window).append(":").append(std::to_string(id + 1)); };
+  const auto segment = [&](std::int32_t id) { text.append(window).append(":").append(std::to_string(id + 1)); };
   for_each_node(
       graph,
       [&](std::int32_t id) {
@@ -68,15 +77,15 @@ void append_gfa(const PartialOrderGraph& graph, const GraphLabels& labels, std::
         segment(edge.tail);
         text.append("\t+\t");
         segment(edge.head);
-        text.append("\t+\tOM\tew:f:").append(std::to_string(graph.edge(edge.edge).weight));
+        text.append(overlaps == Overlaps::spoa ? "\t+\tOM" : "\t+\t0M").append("\tew:f:").append(std::to_string(graph.edge(edge.edge).weight));
         text.append(is_on(edge.tail) && is_on(edge.head) ? "\tic:Z:true\n" : "\n");
       },
       [](std::int32_t) {});
   const std::int32_t guides = labels.first == Template::is_guide ? 1 : 0;
   for (std::int32_t i = guides; i < graph.sequence_count(); ++i)
-    append_path(labels.window, std::to_string(labels.sequence[place(i - guides)]), graph.path(i),
+    append_path(window, std::to_string(labels.sequence[place(i - guides)]), graph.path(i),
                 !labels.is_reversed.empty() && labels.is_reversed[place(i)] != 0, text);
-  append_path(labels.window, "consensus", labels.consensus, false, text);
+  append_path(window, "consensus", labels.consensus, false, text);
 }
 
 void append_dot(const PartialOrderGraph& graph, const GraphLabels& labels, std::string& text) {

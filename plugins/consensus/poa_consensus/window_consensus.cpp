@@ -315,7 +315,7 @@ void WindowConsensus::append_alignment(std::string& rows) {
 }
 
 void WindowConsensus::append_gfa(std::string_view window_name, std::string& text) {
-  poa_consensus::append_gfa(graph_, {window_name, template_, nodes_, order_, is_reversed_}, text);
+  poa_consensus::append_gfa(graph_, {window_name, template_, nodes_, order_, is_reversed_}, parameters_.overlaps, text);
 }
 
 void WindowConsensus::append_dot(std::string_view window_name, std::string& text) {

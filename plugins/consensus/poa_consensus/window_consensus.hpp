@@ -15,6 +15,7 @@
 #include "poa_consensus/columns.hpp"
 #include "poa_consensus/graph.hpp"
 #include "poa_consensus/graph_paths.hpp"
+#include "poa_consensus/graph_text.hpp"
 #include "poa_consensus/heaviest_bundle.hpp"
 #include "poa_consensus/scoring.hpp"
 #include "poa_consensus/sequence_groups.hpp"
@@ -53,6 +54,7 @@ struct ConsensusParameters {
   Strands strands = Strands::as_given;
   GroupRules groups = {.most_groups = 1};  // several: each haplotype has a consensus of its own; not of windows with layers
   std::uint64_t matrix_bytes = std::uint64_t{1} << 31U;
+  Overlaps overlaps = Overlaps::gfa;
 };
 
 // One row's cells.

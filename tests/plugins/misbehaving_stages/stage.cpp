@@ -24,7 +24,7 @@ void describe_options(sluice::Describe<Stage>& d) {
   using Of = typename Stage::Parameters;
   d.option("what", static_cast<std::string Of::*>(&Of::what), "how to misbehave")
       .choices({"nothing", "go_on", "interrupt", "wait", "be_slow", "hang", "segfault", "segfault_in_parallel_for", "abort", "exit", "quick_exit",
-                "throw", "stack_overflow"});
+                "throw", "stack_overflow", "race"});
   d.option("when", static_cast<std::string Of::*>(&Of::when), "in which call").choices({"create", "process", "finish", "destroy"});
   d.option("at_batch", static_cast<std::int64_t Of::*>(&Of::at_batch), "in the batch with this sequence number");
 }
@@ -40,6 +40,15 @@ void write_to_nowhere() { *reinterpret_cast<volatile int*>(nowhere) = 1; }
   page[depth % sizeof page] = static_cast<char>(depth);
   if (depth == nowhere) return 0;  // never: it counts up from 1
   return fill_the_stack(depth + 1) + static_cast<std::uintptr_t>(page[depth % sizeof page]);
+}
+
+// Calls that meet here count without a lock.
+std::int64_t counted = 0;
+void race() {
+  for (int i = 0; i < 200; ++i) {
+    ++counted;  // RACE
+    std::this_thread::yield();
+  }
 }
 
 void misbehave(const sluice::Host& host, const std::string& what) {
@@ -78,6 +87,7 @@ class Misbehaving {
 
  protected:
   void called(const sluice::Call& call, std::int64_t batch) const {
+    if (p_.what == "race") return race();  // in every batch
     if (p_.when == "process" && batch == p_.at_batch) misbehave(call, p_.what);
   }
   void finished(const sluice::Call& call) const {

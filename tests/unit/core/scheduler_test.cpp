@@ -77,23 +77,20 @@ TEST_CASE("An implementation that declines the instance's parameters is never us
   CHECK(refused.run.message.find("can do what the parameters ask for") != std::string::npos);
 }
 
-TEST_CASE("A fast accelerator does most of the work, a slow one little") {
+// How much each does is asked in virtual time: makespan_test.cpp.
+TEST_CASE("The same bytes with a fast accelerator and with a slow one") {
   const FreshAccelerator fresh;
-  accelerator().seconds_per_work = 2e-5;
-  accelerator().speed = 20;
-  ToyRun fast_run, slow_run;
-  fast_run.options.device = slow_run.options.device = "auto";
-  const auto share = [](const ToyResult& result) {
-    double cpu = 0, device = 0;
-    for (const ImplementationStatistics& i : result.stage("work").implementations) (i.device == "cpu" ? cpu : device) += i.work;
-    return device / (cpu + device);
-  };
-  const ToyResult fast = fast_run(pipeline);
-  CHECK(share(fast) > 0.5);
-  accelerator().speed = 0.02;
-  const ToyResult slow = slow_run(pipeline);
-  CHECK(share(slow) < 0.5);
-  CHECK(fast.files.at("out.txt") == slow.files.at("out.txt"));
+  const std::string expected = reference_output();
+  for (const double speed : {20.0, 0.02}) {
+    CAPTURE(speed);
+    accelerator().seconds_per_work = 2e-5;
+    accelerator().speed = speed;
+    ToyRun run;
+    run.options.device = "auto";
+    const ToyResult result = run(pipeline);
+    REQUIRE(result.run.state == RunState::finished);
+    CHECK(result.files.at("out.txt") == expected);
+  }
 }
 
 TEST_CASE("Divided batches: the same bytes, with every kind of fault in their parts, and no row lost or done twice") {
@@ -126,9 +123,6 @@ TEST_CASE("Divided batches: the same bytes, with every kind of fault in their pa
       CHECK(divided >= 1);
       if (fault == 3) CHECK(result.run.statistics.scheduler.lanes.back().retired);
       CHECK(result.run.statistics.scheduler.refused_choices == 0);
-      std::uint64_t lanes_with_parts = 0;
-      for (const PlacementStatistics& placement : result.run.statistics.scheduler.placements) lanes_with_parts += placement.parts > 2;
-      if (fault == 0) CHECK(lanes_with_parts == static_cast<std::uint64_t>(devices) + 1);
     }
 }
 
@@ -160,7 +154,7 @@ TEST_CASE("Rows above device_max_row_work are done on the CPU") {
   CHECK(result.files.at("out.txt") == reference_output());
 }
 
-TEST_CASE("Four devices take part, and a thousand batches leave nothing on them") {
+TEST_CASE("A thousand batches on four devices leave nothing on them") {
   const FreshAccelerator fresh;
   accelerator().devices = 4;
   ToyRun run;
@@ -169,8 +163,6 @@ TEST_CASE("Four devices take part, and a thousand batches leave nothing on them"
   text.replace(text.find("batches = 60"), 12, "batches = 1000");
   const ToyResult result = run(text);
   REQUIRE(result.run.state == RunState::finished);
-  for (const LaneStatistics& lane : result.run.statistics.scheduler.lanes)
-    if (lane.kind == "simulated") CHECK(lane.calls > 0);
   std::uint64_t batches = 0;
   for (const PlacementStatistics& placement : result.run.statistics.scheduler.placements) batches += placement.whole_batches;
   CHECK(batches == 1000);

@@ -292,6 +292,22 @@ TEST_CASE("MultiQC gets a run under its name, each reason by itself") {
   CHECK(multiqc_lengths(without, "sample").empty());
 }
 
+TEST_CASE("MultiQC calls rows what they are") {
+  const auto reads = nlohmann::json::parse(multiqc_fates(page_result(), page_plan(), "sample"));
+  CHECK(reads["id"] == "sluice_fates");
+  CHECK(reads["section_name"] == "Fates of reads (sluice)");
+  RunResult contigs = page_result();
+  contigs.statistics.stages[0].row_noun = "contig";
+  const auto fates = nlohmann::json::parse(multiqc_fates(contigs, page_plan(), "sample"));
+  CHECK(fates["id"] == "sluice_fates_contig");
+  CHECK(fates["pconfig"]["ylab"] == "Contigs");
+  const std::string general = multiqc_general(contigs, page_plan(), "sample");
+  CHECK(nlohmann::json::parse(general)["data"]["sample"]["sluice_contig"] == 100);
+  CHECK(general.find("Contigs that went in") != std::string::npos);
+  CHECK(general.find("eads") == std::string::npos);
+  CHECK(multiqc_lengths(contigs, "sample").find("eads") == std::string::npos);
+}
+
 TEST_CASE("what waited for what, and what was decided, is said in words") {
   const Plan plan = page_plan();
   RunStatistics s = page_result().statistics;
