@@ -41,8 +41,9 @@ int merge(const MergeArguments& merging, RunOptions options) {
   options.log = [&](int level, const std::string& line) {
     if (!merging.quiet || level >= SLUICE_LOG_WARNING) console.line((level >= SLUICE_LOG_WARNING ? "warning: " : "") + line);
   };
+  const RunEnding ending;
   const Merged merged = merge_shards(merging, options, registry, [](Run& run) {
-    const RunEnding ending(run);
+    const RunEnding::Of of(run);
     return run.execute();
   });
   if (merged.interrupted) {
@@ -52,7 +53,9 @@ int merge(const MergeArguments& merging, RunOptions options) {
   if (!merging.quiet)
     console.line("sluice merge: '" + merging.output + "' of " + std::to_string(merged.shards) + " shards, " + std::to_string(merged.rows) +
                  " rows read");
-  return exit_ok;
+  if (!ending.interrupted()) return exit_ok;
+  console.line("sluice merge: interrupted when all was written");
+  return exit_interrupted;
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "machine/atomic_file.hpp"
 #include "observe/account.hpp"
 #include "observe/account_writer.hpp"
+#include "observe/bottleneck.hpp"
 #include "observe/progress.hpp"
 #include "observe/quantity.hpp"
 #include "observe/report_tree.hpp"
@@ -36,7 +37,7 @@ int after_side_file(Console& console, const std::string& problem, int code) {
   return code == exit_ok || code == exit_bad_reads ? static_cast<int>(exit_failed) : code;
 }
 
-void say_how_it_ended(Console& console, const RunResult& result) {
+void say_how_it_ended(Console& console, const RunResult& result, bool was_interrupted) {
   if (result.state == RunState::failed) {
     console.line(Diagnostic{Severity::error, {"sluice run", 0, 0}, result.stage, result.message, result.remedy}.text());
   } else if (result.state == RunState::interrupted) {
@@ -45,6 +46,7 @@ void say_how_it_ended(Console& console, const RunResult& result) {
     console.line("sluice run: interrupted" + (partial.empty() ? ": nothing was kept" : ": what was finished is in " + partial) +
                  (result.can_be_resumed ? "" : " (the same command starts again from the beginning)"));
   }
+  if (result.state == RunState::finished && was_interrupted) console.line("sluice run: interrupted when all outputs were complete");
   if (result.can_be_resumed) console.line("sluice run: the same command with --resume goes on from there");
 }
 
@@ -87,7 +89,7 @@ bool prepare(const Plan& plan, const Registry& registry, bool resume, RunOptions
 
 // One run of a plan, from its first message to its last.
 int run_plan(const Plan* plan, const PipelineArguments& pipeline, const RunArguments& options, RunOptions run_options, const Arguments& arguments,
-             const ShardRun* shard = nullptr, SharedResources* shared = nullptr) {
+             const RunEnding& ending, const ShardRun* shard = nullptr, SharedResources* shared = nullptr) {
   Console console;
   run_options.shared = shared;
   run_options.device = pipeline.device();
@@ -114,8 +116,8 @@ int run_plan(const Plan* plan, const PipelineArguments& pipeline, const RunArgum
   run_options.listener = &listeners;
   RunResult result;
   const auto run = std::make_shared<Run>(*plan, pipeline.registry(), run_options);
+  const RunEnding::Of of(*run);
   {
-    const RunEnding ending(*run);
     std::optional<ProgressDisplay> progress;
     if (!options.quiet && console.is_terminal()) progress.emplace(console, *plan, [&run] { return run->snapshot(); });
     std::optional<RunSampler> sampler;
@@ -145,7 +147,7 @@ int run_plan(const Plan* plan, const PipelineArguments& pipeline, const RunArgum
     context.exit_code = code;
     code = after_side_file(console, write_report(report, result, *plan, pipeline.registry(), context, history), code);
   }
-  if (shard != nullptr && result.state == RunState::finished && (code == exit_ok || code == exit_bad_reads)) {
+  if (shard != nullptr && result.state == RunState::finished && (code == exit_ok || code == exit_bad_reads || code == exit_interrupted)) {
     context.exit_code = code;
     code = after_side_file(
         console, shard->write_manifests(result, pipeline.registry(), options.account_file, report_tree(result, *plan, pipeline.registry(), context)),
@@ -154,11 +156,14 @@ int run_plan(const Plan* plan, const PipelineArguments& pipeline, const RunArgum
   if (code == exit_closed_pipe) return say_what_the_reader_left(console, *plan, pipeline.registry()), code;
   if (!options.quiet)
     for (const std::string& line : summary_lines(result, *plan)) console.line(line);
+  for (const std::string& hint : hints(*plan, result.statistics)) run_options.log(SLUICE_LOG_WARNING, hint);
   if (!options.quiet && code == exit_ok && shard != nullptr)
     console.line("next: sluice merge --output FILE SHARD..., when all " + std::to_string(run_options.parts) + " shards are there");
   else if (!options.quiet && code == exit_ok && !pipeline.next_steps().empty())
     console.line("next: " + pipeline.next_steps());
-  say_how_it_ended(console, result);
+  const bool was_interrupted = ending.interrupted();
+  if (was_interrupted && code != exit_failed) code = exit_interrupted;
+  say_how_it_ended(console, result, was_interrupted);
   if (!emptiness.empty()) console.line("sluice run: nothing was produced: " + emptiness + " (--allow-empty accepts that)");
   if (too_many_failed)
     console.line("sluice run: " + percent_text(worst_failed_fraction(accounts)) +
@@ -204,16 +209,20 @@ int run_command(const Arguments& arguments) {
     const std::vector<SampleRun> runs = plan_samples(*pipeline, options, unwritable_files);
     if (runs.empty() || diagnostics.has_errors()) return exit_usage;
     SharedResources shared;
-    return run_samples(runs, options.quiet, [&](const SampleRun& run, const SampleRun* next) {
-      shared.begin(run.plan, next != nullptr ? &next->plan : nullptr);
-      return run_plan(&run.plan, *pipeline, run.options, run_options, arguments, nullptr, &shared);
-    });
+    const RunEnding ending;
+    return run_samples(
+        runs, options.quiet, [&] { return ending.interrupted(); },
+        [&](const SampleRun& run, const SampleRun* next) {
+          shared.begin(run.plan, next != nullptr ? &next->plan : nullptr);
+          return run_plan(&run.plan, *pipeline, run.options, run_options, arguments, ending, nullptr, &shared);
+        });
   }
   const auto plan = pipeline->make_plan(Missing::error, DeviceSearch::possible, options.files(ProfileUse::reads));
   const Diagnostics unwritable = unwritable_files(options);
   print(unwritable);
   if (!plan || diagnostics.has_errors() || unwritable.has_errors()) return exit_usage;
-  if (options.shard.empty()) return run_plan(&*plan, *pipeline, options, run_options, arguments);
+  const RunEnding ending;
+  if (options.shard.empty()) return run_plan(&*plan, *pipeline, options, run_options, arguments, ending);
   const ShardPlan shards = shard_plan(*plan);
   Diagnostics of_shards;
   const auto number = shard_number(options, shards, of_shards);
@@ -222,7 +231,7 @@ int run_command(const Arguments& arguments) {
   const ShardRun shard(*plan, shards, *number, SLUICE_VERSION);
   RunOptions of_shard = run_options;
   shard.set(of_shard);
-  return run_plan(&*plan, *pipeline, options, of_shard, arguments, &shard);
+  return run_plan(&*plan, *pipeline, options, of_shard, arguments, ending, &shard);
 }
 
 }  // namespace sluice::cli

@@ -21,9 +21,23 @@ constexpr int seconds_to_react = 2;
 
 // What the handlers need. Only one run goes on at a time.
 std::atomic<Run*> running{nullptr};
+std::atomic<int> users{0};  // of `running` in handlers and in the watcher: the run stays while there are any
 std::atomic<sem_t*> waker{nullptr};
 std::atomic<int> interrupts{0};
-std::atomic<bool> has_to_end{false};
+std::atomic<bool> has_to_end{false}, was_interrupted{false};
+
+// The run, for as long as this lives. [async-signal-safe]
+class Running {
+ public:
+  Running() { ++users, run_ = running.load(); }
+  Running(const Running&) = delete;
+  ~Running() { --users; }
+  Run* operator->() const { return run_; }
+  explicit operator bool() const { return run_ != nullptr; }
+
+ private:
+  Run* run_;
+};
 
 // [async-signal-safe]
 void tell(const char* text, std::size_t bytes) {
@@ -49,33 +63,41 @@ void end_soon() {
   if (sem_t* semaphore = waker.load()) ::sem_post(semaphore);
 }
 
+const char* words_of(LifeAnswer answer) {
+  switch (answer) {
+    case LifeAnswer::ends_input:
+      return "\nsluice: nothing more is waited for: finishing what is there; once more to stop at once\n";
+    case LifeAnswer::finishes:
+      return "\nsluice: interrupted: finishing what is in flight; once more to stop at once\n";
+    case LifeAnswer::completes:
+      return "\nsluice: interrupted: all is done, and the outputs get their names; once more to stop at once\n";
+    case LifeAnswer::drops:
+    case LifeAnswer::takes_back:
+      return "\nsluice: interrupted: stopping at once\n";
+    case LifeAnswer::never_begins:
+      return "\nsluice: interrupted: nothing more is begun\n";
+    default:
+      return "\nsluice: interrupted: the run is over; once more to stop at once\n";
+  }
+}
+
 // Whichever signal comes second wants everything to stop; the third does not wait for it.
-void interrupt_run(const char* first_words, bool ends_soon) {
+void on_signal(bool may_end_input, bool ends_soon) {
   const int error = errno;
   const int count = ++interrupts;
   if (count > 2) ::_exit(exit_interrupted);
-  tell(count == 1 ? first_words : "\nsluice: stopping at once\n");
-  if (Run* run = running.load()) run->interrupt();
+  LifeAnswer answer = LifeAnswer::never_begins;
+  if (const Running run; run) answer = may_end_input ? run->end_input_or_interrupt() : run->interrupt();
+  if (answer != LifeAnswer::ends_input) was_interrupted = true;
+  if (answer == LifeAnswer::never_begins)
+    if (const Running begun_meanwhile; begun_meanwhile) begun_meanwhile->tell(LifeEvent::first_interrupt);
+  tell(ends_soon ? "\nsluice: terminated: two seconds for what is in flight\n" : words_of(answer));
   if (count == 2 || ends_soon) end_soon();
   errno = error;
 }
 
-// What follows its input ends with what is there, and the run is a whole one.
-bool end_following() {
-  Run* run = running.load();
-  if (interrupts != 0 || run == nullptr || !run->end_following()) return false;
-  ++interrupts;
-  const int error = errno;
-  tell("\nsluice: nothing more is waited for: finishing what is there; once more to stop at once\n");
-  errno = error;
-  return true;
-}
-
-void on_interrupt(int) {
-  if (end_following()) return;
-  interrupt_run("\nsluice: interrupted: finishing what is under way; once more to stop at once\n", false);
-}
-void on_terminate(int) { interrupt_run("\nsluice: terminated: two seconds for what is under way\n", true); }
+void on_interrupt(int) { on_signal(true, false); }
+void on_terminate(int) { on_signal(false, true); }
 
 const char* crash_name(int signal) {
   switch (signal) {
@@ -123,15 +145,14 @@ void on_exit() {
 
 }  // namespace
 
-RunEnding::RunEnding(Run& run) : run_(run) {
+RunEnding::RunEnding() {
   static const bool registered = std::atexit(on_exit) == 0 && std::at_quick_exit(on_exit) == 0;
   static_cast<void>(registered);
   ::sem_init(&wake_, 0, 0);
   interrupts = 0;
-  has_to_end = false;
-  watcher_ = std::thread([this] { watch(); });  // may throw: nobody must know of a run that has not begun
+  has_to_end = was_interrupted = false;
+  watcher_ = std::thread([this] { watch(); });  // may throw: no signal must find half of this
   waker = &wake_;
-  running = &run;
   install(SIGINT, on_interrupt, SA_RESTART);
   install(SIGTERM, on_terminate, SA_RESTART);
 #ifndef SLUICE_SANITIZED  // sanitizers have more to say about a crash
@@ -142,7 +163,6 @@ RunEnding::RunEnding(Run& run) : run_(run) {
 
 RunEnding::~RunEnding() {
   for (int i = 0; i < installed_; ++i) ::sigaction(before_[i].signal, &before_[i].action, nullptr);
-  running = nullptr;
   waker = nullptr;
   over_ = true;
   ::sem_post(&wake_);
@@ -150,7 +170,23 @@ RunEnding::~RunEnding() {
   ::sem_destroy(&wake_);
 }
 
+bool RunEnding::interrupted() const { return was_interrupted; }
+
+RunEnding::Of::Of(Run& run) {
+  running = &run;
+  // A signal that came before this has found no run; one that comes now finds it, or is found here.
+  if (was_interrupted) run.tell(LifeEvent::first_interrupt);
+}
+
+RunEnding::Of::~Of() {
+  running = nullptr;
+  while (users > 0) std::this_thread::yield();
+  if (!was_interrupted) interrupts = 0;  // the end of one run's input is not that of the next one's
+}
+
 void RunEnding::install(int signal, void (*handler)(int), int flags) {
+  struct sigaction before {};
+  if (::sigaction(signal, nullptr, &before) != 0 || before.sa_handler == SIG_IGN) return;
   struct sigaction action {};
   action.sa_handler = handler;
   action.sa_flags = flags;
@@ -159,7 +195,7 @@ void RunEnding::install(int signal, void (*handler)(int), int flags) {
   ++installed_;
 }
 
-// Waits for a signal that wants the process to end, then for the run to react.
+// Waits for a signal that wants the process to end, then for the command to react.
 void RunEnding::watch() {
   while (::sem_wait(&wake_) != 0) {  // a signal came on this thread
   }
@@ -171,9 +207,13 @@ void RunEnding::watch() {
     out_of_time = ::sem_timedwait(&wake_, &deadline) != 0 && errno == ETIMEDOUT;
     if (over_) return;
   }
+  const Running run;
+  const LifeState state = run ? run->state() : LifeState::ended;
   running = nullptr;
-  run_.remove_temporaries();
-  tell("sluice: stopped: nothing was kept\n");
+  if (run) run->remove_temporaries();
+  tell(state == LifeState::ended        ? "sluice: stopped: the outputs are there, what is said of the run may not be\n"
+       : state == LifeState::publishing ? "sluice: stopped while the outputs got their names: some may be there\n"
+                                        : "sluice: stopped: nothing was kept\n");
   ::_exit(exit_interrupted);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #pragma once
-// How a run may end other than by itself: Ctrl-C, SIGTERM, a crash in a plugin, a plugin that calls exit().
+// How a command may end other than by itself: Ctrl-C, SIGTERM, a crash in a plugin, a plugin that calls exit().
 
 #include <semaphore.h>
 
@@ -13,25 +13,35 @@
 
 namespace sluice::cli {
 
-// While this lives:
-//  - the first Ctrl-C lets the run finish what is under way, and is the end of the input of a run that follows files, which is then whole; the second
-//  stops it, and ends the process after two seconds if it does not react;
+// While this lives, from the first run of a command to its last word:
+//  - the first Ctrl-C is told to the run, and is the end of the input of one that follows files, which is then whole; the second stops it, and ends
+//  the process after two seconds if it does not react (run/run_life.hpp says what is done when);
 //  - SIGTERM does what the first Ctrl-C does, and ends the process after two seconds;
 //  - a crash is told with the stage, the plugin and the batch, then the process dies of it (what it leaves is removed by the next run);
 //  - exit() in a plugin ends the process with exit_failed, without outputs.
-// One at a time.
+// A signal that was ignored when the process began stays so (nohup, a shell's background). One at a time.
 class RunEnding {
  public:
-  explicit RunEnding(Run& run);
+  RunEnding();
   RunEnding(const RunEnding&) = delete;
   ~RunEnding();
+
+  // Has a signal come that no run has taken for the end of its input? Nothing new should be begun then.
+  bool interrupted() const;
+
+  // The run that is told, from before it begins; one at a time.
+  class Of {
+   public:
+    explicit Of(Run& run);
+    Of(const Of&) = delete;
+    ~Of();
+  };
 
  private:
   static constexpr int signal_count = 7;
   void install(int signal, void (*handler)(int), int flags);
   void watch();
 
-  Run& run_;
   sem_t wake_;  // posted by handlers
   std::atomic<bool> over_{false};
   int installed_ = 0;

@@ -156,7 +156,7 @@ std::vector<SampleRun> plan_samples(PipelineArguments& pipeline, const RunArgume
   return runs;
 }
 
-int run_samples(const std::vector<SampleRun>& runs, bool quiet, const RunOne& run_one) {
+int run_samples(const std::vector<SampleRun>& runs, bool quiet, const std::function<bool()>& interrupted, const RunOne& run_one) {
   using Clock = std::chrono::steady_clock;
   struct Row {
     std::string name, ending, time;
@@ -167,7 +167,7 @@ int run_samples(const std::vector<SampleRun>& runs, bool quiet, const RunOne& ru
   int worst = exit_ok;
   for (std::size_t i = 0; i < runs.size(); ++i) {
     Row row{runs[i].name, "not run", ""};
-    if (worst != exit_interrupted) {
+    if (!interrupted()) {
       if (!quiet) console.line("sluice run: sample '" + row.name + "' (" + std::to_string(i + 1) + " of " + std::to_string(runs.size()) + ")");
       const auto start = Clock::now();
       const int code = run_one(runs[i], i + 1 < runs.size() ? &runs[i + 1] : nullptr);
@@ -178,6 +178,7 @@ int run_samples(const std::vector<SampleRun>& runs, bool quiet, const RunOne& ru
     ++endings[row.ending];
     rows.push_back(std::move(row));
   }
+  if (interrupted()) worst = exit_interrupted;
   if (quiet && worst == exit_ok) return worst;
   std::size_t width = 0;
   for (const Row& row : rows) width = std::max(width, row.name.size());

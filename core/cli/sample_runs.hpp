@@ -24,9 +24,9 @@ struct SampleRun {
 std::vector<SampleRun> plan_samples(PipelineArguments& pipeline, const RunArguments& options,
                                     const std::function<Diagnostics(const RunArguments&)>& unwritable);
 
-// Runs them; one that fails does not keep the others from being run, an interrupt does. Ends with a table of what became of each, and returns the
-// worst of the exit codes.
+// Runs them; one that fails does not keep the others from being run, an interrupt does, whenever it comes. Ends with a table of what became of each,
+// and returns the worst of the exit codes.
 using RunOne = std::function<int(const SampleRun& run, const SampleRun* next)>;  // next: null behind the last
-int run_samples(const std::vector<SampleRun>& runs, bool quiet, const RunOne& run_one);
+int run_samples(const std::vector<SampleRun>& runs, bool quiet, const std::function<bool()>& interrupted, const RunOne& run_one);
 
 }  // namespace sluice::cli

@@ -5,13 +5,16 @@
 #include <algorithm>
 #include <chrono>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <sluice/failure.hpp>
 
 #include "library/registered_stage.hpp"
 #include "library/stream_stage.hpp"
 #include "library/unlocked_wait.hpp"
 #include "machine/atomic_file.hpp"
+#include "machine/c_locale.hpp"
 #include "observe/account.hpp"
+#include "observe/bottleneck.hpp"
 #include "observe/report_tree.hpp"
 #include "observe/summary.hpp"
 #include "run/resuming.hpp"
@@ -40,18 +43,24 @@ KnownRuns& known_runs() {
 }
 
 // Optional columns are planned behind the stage that could make them, whether it does or not.
-bool is_made(const Plan& plan, std::size_t stage, const std::string& column) {
+bool is_made(const Plan& plan, std::size_t stage, const std::string& column, std::set<std::size_t>& seen) {
+  if (!seen.insert(stage).second) return false;
   const PlannedStage& planned = plan.stages[stage];
   const sluice_stage_descriptor& d = *planned.stage->entry.descriptor;
   for (std::size_t c = 0; c < d.output.column_count; ++c)
     if (column == d.output.columns[c].name) return planned.wanted[c] != 0;
   const std::vector<std::size_t>& inputs = planned.stage->inputs;
-  return d.kind == SLUICE_MAP && std::any_of(inputs.begin(), inputs.end(), [&](std::size_t input) { return is_made(plan, input, column); });
+  return d.kind == SLUICE_MAP && std::any_of(inputs.begin(), inputs.end(), [&](std::size_t input) { return is_made(plan, input, column, seen); });
 }
 
 }  // namespace
 
-RunOwner::~RunOwner() { run_->stop(); }
+RunOwner::~RunOwner() {
+  if (run_->is_of_this_process())
+    run_->stop();
+  else
+    new std::shared_ptr<EngineRun>(run_);  // never ended here
+}
 
 EngineRun::EngineRun(Engine& engine, const RunRequest& request) : registry_(engine.registry()) {
   Diagnostics diagnostics;
@@ -184,9 +193,11 @@ void EngineRun::plan_stream(const RunRequest& request, Diagnostics& diagnostics)
   const auto this_sink = static_cast<std::size_t>(sink - plan_->stages.begin());
   const auto which = std::find(from.consumers.begin(), from.consumers.end(), this_sink) - from.consumers.begin();
   const std::vector<std::string>& kept = from.kept[static_cast<std::size_t>(which)];
-  for (const PlannedColumn& column : from.columns)
-    if (std::find(kept.begin(), kept.end(), column.name) != kept.end() && is_made(*plan_, sink->stage->inputs.front(), column.name))
+  for (const PlannedColumn& column : from.columns) {
+    std::set<std::size_t> seen;
+    if (std::find(kept.begin(), kept.end(), column.name) != kept.end() && is_made(*plan_, sink->stage->inputs.front(), column.name, seen))
       columns_.push_back({column.name, column.type});
+  }
   keep_failed_rows_ = request.keep_failed_rows;
   if (!keep_failed_rows_) return;
   if (std::any_of(columns_.begin(), columns_.end(), [](const StreamColumn& column) { return column.name == "failed"; }))
@@ -215,10 +226,16 @@ void EngineRun::log(int level, const std::string& line) {
   if (lines_.size() < most_lines || level >= SLUICE_LOG_WARNING) lines_.emplace_back(level, line);
 }
 
+void EngineRun::refuse_elsewhere() const {
+  if (!is_of_this_process()) throw Failure::usage("a run belongs to the process that made it", "make another one in this process");
+}
+
 sluice_status EngineRun::execute() {
   if (!run_) return status_;
+  refuse_elsewhere();
   if (executed_) return SLUICE_ERROR_USAGE;
   executed_ = true;
+  const CLocale locale;
   try {
     records_->begin([this] { return run_->snapshot(); });
     const RunResult result = run_->execute();
@@ -252,6 +269,7 @@ void EngineRun::conclude(const RunResult& result) {
   if (too_many_failed)
     add_problem(SLUICE_ERROR_INPUT, plan_->pipeline.name, "", "more rows failed than max_bad_reads allows", "the report's account says why");
   for (const std::string& line : summary_lines(result, *plan_)) log(SLUICE_LOG_INFO, line);
+  for (const std::string& hint : hints(*plan_, result.statistics)) log(SLUICE_LOG_WARNING, hint);
   ReportContext context{SLUICE_VERSION, {"libsluice", plan_->pipeline.name}, code, {}};
   if (!settings_.reports.empty()) context.files = digests_of(*plan_, *registry_, result.statistics.outputs);
   if (const std::string problem = records_->finish(result, *registry_, context); !problem.empty())
@@ -266,12 +284,14 @@ void EngineRun::conclude(const RunResult& result) {
 
 sluice_status EngineRun::start() {
   if (!run_) return status_;
+  refuse_elsewhere();
   if (executed_ || thread_.joinable()) return SLUICE_ERROR_USAGE;
   thread_ = std::thread([this] { execute(); });
   return SLUICE_OK;
 }
 
 bool EngineRun::wait(double seconds) {
+  if (!is_of_this_process()) return true;
   std::unique_lock lock(mutex_);
   const auto ended = [&] { return has_ended_ || !run_; };
   if (seconds >= 0) return over_.wait_for(lock, std::chrono::duration<double>(seconds), ended);
@@ -287,6 +307,7 @@ void EngineRun::interrupt() {
 }
 
 void EngineRun::stop() {
+  if (!is_of_this_process()) return;
   if (channel_) channel_->close();
   const UnlockedWait unlocked;
   const std::lock_guard lock(stopping_);

@@ -16,6 +16,7 @@
 #include "library/program_merge.hpp"
 #include "library/registered_stage.hpp"
 #include "library/unlocked_wait.hpp"
+#include "machine/c_locale.hpp"
 
 struct sluice_engine {
   std::shared_ptr<sluice::Engine> engine;
@@ -28,7 +29,12 @@ struct sluice_run {
 
 namespace {
 
-using sluice::detail::guarded;
+// Every function that does more than hand something out: no exception leaves, and the program's locale does not come in.
+template <class Body>
+sluice_status guarded(sluice_error* error, Body&& body) {
+  const sluice::CLocale locale;
+  return sluice::detail::guarded(error, std::forward<Body>(body));
+}
 
 char* text_of(const std::string& text) {
   char* copy = static_cast<char*>(std::malloc(text.size() + 1));
@@ -230,7 +236,7 @@ void sluice_around_waits(int (*held)(void), void* (*release)(void), void (*acqui
 
 sluice_status sluice_stage_register(const char* description, const sluice_stage_functions* functions, sluice_error* error) {
   return guarded(error, [&] {
-    if (functions->struct_size < sizeof *functions) throw sluice::Failure::usage("sluice_stage_functions is too small");
+    if (!SLUICE_HAS(functions, sluice_stage_functions, destroy)) throw sluice::Failure::usage("sluice_stage_functions is too small");
     sluice::register_stage(description, *functions);
     return SLUICE_OK;
   });

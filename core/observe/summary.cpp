@@ -129,7 +129,6 @@ std::vector<std::string> summary_lines(const RunResult& result, const Plan& plan
   for (const DeviceStatistics& device : s.devices) lines.push_back(device_line(device, s));
   for (const std::string& output : s.outputs)
     if (output != "-" && !output.starts_with("/dev/")) lines.push_back("  " + output);
-  for (const std::string& hint : hints(plan, s)) lines.push_back("warning: " + hint);
   return lines;
 }
 

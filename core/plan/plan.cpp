@@ -61,6 +61,7 @@ class Planner {
     for (const ResolvedStage& resource : plan_.pipeline.resources) check_resources(resource);
     for (const ResolvedStage& stage : stages_) check_resources(stage);
     if (diagnostics_.has_errors()) return;
+    collect_asked();
     mark_wanted();
     compute_liveness();
     estimate_footprint();
@@ -304,7 +305,7 @@ class Planner {
 
   bool needed_behind(std::size_t i, std::string_view column) const {
     return std::any_of(plan_.stages[i].consumers.begin(), plan_.stages[i].consumers.end(),
-                       [&](std::size_t consumer) { return needed_by(consumer, column, Asked::by_name); });
+                       [&](std::size_t consumer) { return asked_[consumer].names.contains(column); });
   }
 
   void compute_liveness() {
@@ -314,7 +315,7 @@ class Planner {
       for (const std::size_t consumer : planned.consumers) {
         std::vector<std::string> kept;
         for (const PlannedColumn& column : produced_[i])
-          if (made(i, column.name) && needed_by(consumer, column.name, Asked::in_any_way)) kept.push_back(column.name);
+          if (made(i, column.name) && (asked_[consumer].all || asked_[consumer].names.contains(column.name))) kept.push_back(column.name);
         live.insert(kept.begin(), kept.end());
         planned.kept.push_back(std::move(kept));
       }
@@ -322,18 +323,25 @@ class Planner {
         if (live.contains(column.name)) planned.columns.push_back(column);
     }
   }
-  enum class Asked { by_name, in_any_way };
-  bool needed_by(std::size_t consumer, std::string_view column, Asked asked) const {
-    for (const sluice_column_spec& need : plan_.stages[consumer].needs)
-      if (column == need.name || (asked == Asked::in_any_way && std::string_view(need.name) == "*")) return true;
-    for (const std::size_t source : plan_.stages[consumer].feeds_back_to) {
-      const sluice_port port = descriptor(stages_[source]).feedback;
-      for (std::size_t c = 0; c < port.column_count; ++c)
-        if (column == port.columns[c].name) return true;
+  // What each stage asks for, and what those behind it ask for through it. From the end on: each is looked at once, however many ways lead to it.
+  void collect_asked() {
+    asked_.resize(stages_.size());
+    for (auto i = plan_.order.rbegin(); i != plan_.order.rend(); ++i) {
+      Asked& asked = asked_[*i];
+      const auto ask = [&](std::string_view column) {
+        column == "*" ? static_cast<void>(asked.all = true) : static_cast<void>(asked.names.insert(column));
+      };
+      for (const sluice_column_spec& need : plan_.stages[*i].needs) ask(need.name);
+      for (const std::size_t source : plan_.stages[*i].feeds_back_to) {
+        const sluice_port port = descriptor(stages_[source]).feedback;
+        for (std::size_t c = 0; c < port.column_count; ++c) ask(port.columns[c].name);
+      }
+      if (descriptor(stages_[*i]).kind != SLUICE_MAP) continue;
+      for (const std::size_t next : plan_.stages[*i].consumers) {
+        asked.names.insert(asked_[next].names.begin(), asked_[next].names.end());
+        asked.all = asked.all || asked_[next].all;
+      }
     }
-    const std::vector<std::size_t>& behind = plan_.stages[consumer].consumers;
-    return descriptor(stages_[consumer]).kind == SLUICE_MAP &&
-           std::any_of(behind.begin(), behind.end(), [&](std::size_t next) { return needed_by(next, column, asked); });
   }
   bool made(std::size_t i, std::string_view column) const {
     const sluice_port& output = descriptor(stages_[i]).output;
@@ -360,6 +368,11 @@ class Planner {
   Diagnostics& diagnostics_;
   std::vector<std::vector<PlannedColumn>> produced_;  // per stage: all columns that exist behind it
   std::vector<std::vector<PlannedColumn>> arrived_;   // and in front of it
+  struct Asked {
+    std::set<std::string_view> names;
+    bool all = false;  // "*": whatever there is
+  };
+  std::vector<Asked> asked_;  // per stage
 };
 
 }  // namespace

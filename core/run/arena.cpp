@@ -15,10 +15,15 @@
 #include <chrono>
 #include <cstring>
 #include <latch>
+#include <memory>
+#include <mutex>
+#include <optional>
 #include <sluice/failure.hpp>
 #include <string>
 #include <thread>
 #include <vector>
+
+#include "machine/c_locale.hpp"
 
 namespace sluice {
 
@@ -53,25 +58,53 @@ void throw_unless_threads_start(int threads) {
   if (!problem.empty()) throw_no_threads(problem);
 }
 
-// Knows which threads are the arena's.
+// Of oneTBB's limits of the process the smallest counts. So there is one, of what all runs have together; each run's arenas take no more than its
+// own.
+class ThreadShare {
+ public:
+  explicit ThreadShare(int threads) : threads_(threads) { change(threads_); }
+  ~ThreadShare() { change(-threads_); }
+  ThreadShare(const ThreadShare&) = delete;
+
+ private:
+  static void change(int by) {
+    static std::mutex mutex;  // guards what follows
+    static int all = 0;
+    static auto& limit = *new std::unique_ptr<tbb::global_control>;  // never destroyed: runs of other threads may still end
+    const std::lock_guard lock(mutex);
+    all += by;
+    limit = all == 0 ? nullptr : std::make_unique<tbb::global_control>(tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(all));
+  }
+  const int threads_;
+};
+
+// Knows which threads are the arena's, and gives them the C locale for as long as they are.
 class Members : public tbb::task_scheduler_observer {
  public:
   explicit Members(tbb::task_arena& arena) : task_scheduler_observer(arena) { observe(true); }
   ~Members() override { observe(false); }
-  void on_scheduler_entry(bool) override { of_this_thread = this; }
-  void on_scheduler_exit(bool) override { of_this_thread = nullptr; }
+  void on_scheduler_entry(bool) override {
+    of_this_thread = this;
+    locale.emplace();
+  }
+  void on_scheduler_exit(bool) override {
+    of_this_thread = nullptr;
+    locale.reset();
+  }
   bool has_this_thread() const { return of_this_thread == this; }
 
  private:
   static thread_local const Members* of_this_thread;
+  static thread_local std::optional<CLocale> locale;
 };
 thread_local const Members* Members::of_this_thread = nullptr;
+thread_local std::optional<CLocale> Members::locale;
 
 }  // namespace
 
 struct Arena::Implementation {
   explicit Implementation(int threads)
-      : control(tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(threads)),
+      : share(threads),
         arena(threads, 1),
         ahead(threads - 1 + threads_beside, threads_beside, tbb::task_arena::priority::high),
         members(initialized(arena)) {
@@ -102,7 +135,7 @@ struct Arena::Implementation {
       throw_no_threads(error.what());
     }
   }
-  tbb::global_control control;   // so that --threads may exceed the cores (tests of order and races do that)
+  const ThreadShare share;       // --threads may exceed the cores (tests of order and races do that)
   tbb::task_arena arena, ahead;  // the same threads
   Members members;
 };

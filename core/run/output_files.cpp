@@ -27,14 +27,14 @@ constexpr std::uint64_t sync_stride = std::uint64_t{16} << 20;
 Failure write_failure(const sluice_file& file, int code) {
   const std::string name = file.path == "-" ? "standard output" : "'" + file.path + "'";
   if (code == EPIPE) return {SLUICE_ERROR_CLOSED_PIPE, "the reader of " + name + " has gone", ""};
-  return Failure::output("cannot write " + name + ": " + std::strerror(code),
-                         code == ENOSPC || code == EDQUOT ? "free space there or write elsewhere" : "");
+  return Failure::output("cannot write " + name + ": " + std::strerror(code), remedy_of_write(code));
 }
 
 void write_all(sluice_file& file, const char* data, std::size_t bytes) {
+  const int descriptor = file.is_staged() ? file.staged.descriptor() : file.direct.number();
   file.written += bytes;
   while (bytes > 0) {
-    const ssize_t written = ::write(file.descriptor, data, bytes);
+    const ssize_t written = ::write(descriptor, data, bytes);
     if (written < 0) {
       if (errno == EINTR) continue;
       throw write_failure(file, errno);
@@ -42,12 +42,24 @@ void write_all(sluice_file& file, const char* data, std::size_t bytes) {
     data += written;
     bytes -= static_cast<std::size_t>(written);
   }
-  if (file.staged.descriptor() < 0 || file.written - file.syncing < sync_stride) return;
-  ::sync_file_range(file.descriptor, static_cast<off64_t>(file.syncing), static_cast<off64_t>(file.written - file.syncing), SYNC_FILE_RANGE_WRITE);
+  if (!file.is_staged() || file.written - file.syncing < sync_stride) return;
+  ::sync_file_range(descriptor, static_cast<off64_t>(file.syncing), static_cast<off64_t>(file.written - file.syncing), SYNC_FILE_RANGE_WRITE);
   file.syncing = file.written;
 }
 
 }  // namespace
+
+bool RunningChecksum::read_to(std::uint64_t end, int descriptor, const std::function<bool()>& stopping) {
+  std::string piece(std::size_t{256} << 10, '\0');
+  while (bytes_ < end && !stopping()) {
+    const ssize_t got = ::pread(descriptor, piece.data(), std::min<std::uint64_t>(piece.size(), end - bytes_), static_cast<off_t>(bytes_));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return false;
+    checksum_.add({piece.data(), static_cast<std::size_t>(got)});
+    bytes_ += static_cast<std::uint64_t>(got);
+  }
+  return bytes_ == end;
+}
 
 sluice_file* OutputFiles::open(const std::string& path, const void* owner) {
   if (path.empty()) throw Failure::usage("an output has no name");
@@ -58,12 +70,10 @@ sluice_file* OutputFiles::open(const std::string& path, const void* owner) {
   sluice_file file;
   file.path = file.temporary = path;
   file.owner = owner;
-  if (path == "-") {
-    file.descriptor = STDOUT_FILENO;
-    uses_standard_output_ = true;
-  } else if (is_special_file(path)) {
-    file.descriptor = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
-    if (file.descriptor < 0) throw Failure::output("cannot open '" + path + "': " + std::strerror(errno));
+  if (path == "-" || is_special_file(path)) {
+    file.direct = open_special_file(path);
+    if (!file.direct.is_open()) throw write_failure(file, errno);
+    if (path == "-" || descriptor_named(path) == STDOUT_FILENO) uses_standard_output_ = true;
   } else {
     std::error_code error;  // what cannot be asked about is found out by creating the file
     if (fs::is_directory(path, error)) throw Failure::usage("output '" + path + "' is a folder", "name a file in it");
@@ -74,11 +84,16 @@ sluice_file* OutputFiles::open(const std::string& path, const void* owner) {
     if (earlier == earlier_.end()) {
       file.staged = StagedFile(path);
     } else {
-      file.staged = StagedFile::going_on(path, earlier->second.temporary, earlier->second.bytes);
-      file.written = file.syncing = earlier->second.bytes;
+      const FilePoint& left = earlier->second;
+      RunningChecksum& checksum = checksums_[path];
+      file.staged = StagedFile::going_on(path, left.temporary, left.bytes, [&](int descriptor) {
+        const bool is_whole = checksum.read_to(left.bytes, descriptor, stopping_);
+        if (!is_whole && stopping_()) throw Failure(SLUICE_ERROR_CANCELLED, "the run ends");
+        return is_whole && checksum.text() == left.xxh3;
+      });
+      file.written = file.syncing = left.bytes;
     }
     file.temporary = file.staged.temporary();
-    file.descriptor = file.staged.descriptor();
   }
   return &files_.emplace_back(std::move(file));
 }
@@ -99,86 +114,100 @@ void OutputFiles::close(sluice_file& file) {
   file.closed = true;
   write_all(file, file.pending.data(), file.pending.size());
   file.pending = {};
-  if (file.path == "-" || file.staged.descriptor() >= 0) return;
-  const int descriptor = file.descriptor;
-  file.descriptor = -1;
-  if (::close(descriptor) != 0) throw write_failure(file, errno);
+  if (const int code = file.direct.close(); code != 0) throw write_failure(file, code);
 }
 
 void OutputFiles::sync_all() {
   for (sluice_file& file : files_) close(file);
   for (sluice_file& file : files_)
-    if (file.staged.descriptor() >= 0) file.staged.sync();
+    if (file.is_staged()) file.staged.sync();
 }
 
-std::vector<std::string> OutputFiles::commit(const std::vector<std::string>& beside) {
-  std::vector<std::string> names;
+std::vector<std::string> OutputFiles::give_names(OutputNames& names, const std::string& suffix, const GoesOn& goes_on) {
+  std::vector<std::string> given;
+  try {
+    for (sluice_file& file : files_) {
+      if (file.is_staged()) {
+        if (!goes_on(Step::next)) return {};
+        // In the order of opening: an index, opened after its file, must not look older than it.
+        ::utimensat(AT_FDCWD, file.temporary.c_str(), nullptr, 0);
+        names.give(file.staged, file.staged.target().string() + suffix);
+      }
+      if (file.is_staged() || suffix.empty()) given.push_back(file.path + suffix);
+    }
+  } catch (const Failure& failure) {
+    std::string have;
+    for (const std::string& name : names.take_back()) have += (have.empty() ? "" : ", ") + name;
+    throw Failure(failure.status(), failure.what() + (have.empty() ? " (no output was given its name)" : " (these outputs are new: " + have + ")"),
+                  failure.remedy());
+  }
+  if (!goes_on(Step::last)) return {};
+  names.keep();
+  return given;
+}
+
+std::vector<std::string> OutputFiles::commit(const std::vector<std::string>& beside, const GoesOn& goes_on) {
   const std::lock_guard lock(mutex_);
   sync_all();
   const auto is_new = [this](const std::string& path) {
     return std::any_of(files_.begin(), files_.end(), [&](const sluice_file& file) { return file.path == path; });
   };
+  OutputNames names;
   for (const std::string& path : beside)
     for (const sluice_file& whole : files_)
-      if (whole.staged.descriptor() >= 0 && path.starts_with(whole.path + ".") && !is_new(path)) ::unlink(path.c_str());
+      if (whole.is_staged() && path.starts_with(whole.path + ".") && !is_new(path)) names.remove(path, whole.staged);
   // An index of before must never lie beside a file of now, also if the process is killed between two renames.
   for (const sluice_file& file : files_)
     for (const sluice_file& whole : files_)
-      if (&whole != &file && file.staged.descriptor() >= 0 && file.path.starts_with(whole.path + ".")) ::unlink(file.staged.target().c_str());
-  for (sluice_file& file : files_) {
-    names.push_back(file.path);
-    if (file.staged.descriptor() < 0) continue;
-    // In the order of opening: an index, opened after its file, must not look older than it.
-    ::utimensat(AT_FDCWD, file.temporary.c_str(), nullptr, 0);
-    file.staged.publish_synced();
-  }
-  return names;
+      if (&whole != &file && file.is_staged() && file.path.starts_with(whole.path + ".")) names.remove(file.staged.target(), file.staged);
+  return give_names(names, "", goes_on);
 }
 
-void OutputFiles::go_on_with(const std::vector<FilePoint>& files) {
+void OutputFiles::go_on_with(const std::vector<FilePoint>& files, std::function<bool()> stopping) {
   for (const FilePoint& file : files) earlier_[file.path] = file;
+  stopping_ = std::move(stopping);
 }
 
 std::vector<FilePoint> OutputFiles::flush(const void* owner) {
   std::vector<FilePoint> points;
   const std::lock_guard lock(mutex_);
   for (sluice_file& file : files_) {
-    if (file.owner != owner || file.staged.descriptor() < 0) continue;
+    if (file.owner != owner || !file.is_staged()) continue;
     write_all(file, file.pending.data(), file.pending.size());
     file.pending.clear();
-    points.push_back({file.path, file.temporary, file.written});
+    points.push_back({file.path, file.temporary, file.written, {}});
   }
   return points;
 }
 
-void OutputFiles::sync() {
-  std::vector<const StagedFile*> files;
+void OutputFiles::sync(std::vector<FilePoint>& points) {
+  std::map<std::string, const StagedFile*> files;
   {
     const std::lock_guard lock(mutex_);
     for (const sluice_file& file : files_)
-      if (file.staged.descriptor() >= 0) files.push_back(&file.staged);
+      if (file.is_staged()) files[file.path] = &file.staged;
   }
-  for (const StagedFile* file : files) file->sync();
+  for (FilePoint& point : points) {
+    const StagedFile* const file = files.at(point.path);
+    file->sync();
+    RunningChecksum& checksum = checksums_[point.path];
+    if (!checksum.read_to(point.bytes, file->descriptor(), [] { return false; }))
+      throw Failure::output("what was written to '" + point.path + "' can't be read again");
+    point.xxh3 = checksum.text();
+  }
 }
 
-std::vector<std::string> OutputFiles::keep_partial() {
-  std::vector<std::string> names;
+std::vector<std::string> OutputFiles::keep_partial(const GoesOn& goes_on) {
   const std::lock_guard lock(mutex_);
   sync_all();
-  for (sluice_file& file : files_) {
-    if (file.staged.descriptor() < 0) continue;
-    file.staged.publish_synced_as(file.staged.target().string() + ".partial");
-    names.push_back(file.path + ".partial");
-  }
-  return names;
+  OutputNames names;
+  return give_names(names, ".partial", goes_on);
 }
 
 void OutputFiles::discard() {
   const std::lock_guard lock(mutex_);
-  for (sluice_file& file : files_) {
-    if (file.descriptor >= 0 && file.path != "-" && file.staged.descriptor() < 0) ::close(file.descriptor);
-    if (kept_) file.staged.leave();
-  }
+  if (kept_)
+    for (sluice_file& file : files_) file.staged.leave();
   files_.clear();
 }
 
@@ -200,7 +229,7 @@ std::vector<std::string> OutputFiles::temporaries() const {
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock || kept_) return names;
   for (const sluice_file& file : files_)
-    if (file.staged.descriptor() >= 0) names.push_back(file.temporary);
+    if (file.is_staged()) names.push_back(file.temporary);
   return names;
 }
 

@@ -3,15 +3,19 @@
 #include "run/run.hpp"
 
 #include <poll.h>
+#include <pthread.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <atomic>
+#include <exception>
 #include <filesystem>
 #include <mutex>
 #include <optional>
 #include <string_view>
+#include <thread>
 
 #include "device/call_scope.hpp"
 #include "device/device_opening.hpp"
@@ -114,6 +118,18 @@ double least_seconds(const Plan& plan, const Registry& registry, int threads) {
   return bytes / (bytes_a_second_and_thread * threads);
 }
 
+// Of a process that was forked while runs were in flight in its parent, the threads that had hold of what they share are missing.
+std::atomic<int> runs_in_flight{0};
+std::atomic<bool> forked_amid_runs{false};
+struct InFlight {
+  InFlight() { ++runs_in_flight; }
+  InFlight(const InFlight&) = delete;
+  ~InFlight() { --runs_in_flight; }
+};
+void on_fork() {
+  if (runs_in_flight > 0) forked_amid_runs = true;
+}
+
 enum class Wait { for_devices, never };
 
 // May any stage run on a device, and must the run wait until devices are there? With --device auto the CPU begins at once.
@@ -156,7 +172,7 @@ std::uint64_t default_memory_budget(int threads) {
 }
 
 int exit_code(const RunResult& result) {
-  if (result.state == RunState::interrupted) return 130;
+  if (result.state == RunState::interrupted || (result.state == RunState::finished && result.was_interrupted)) return 130;
   if (result.state == RunState::finished) return 0;
   return result.status == SLUICE_ERROR_USAGE ? 2 : result.status == SLUICE_ERROR_CLOSED_PIPE ? 141 : 4;
 }
@@ -242,7 +258,7 @@ struct Run::Implementation {
       });
     }
     std::vector<BatchHandle> resources = make_resources(context);
-    if (context.failed() || context.interrupted()) return;
+    if (context.failed() || context.stopping()) return;
     StageRunners stages(context.plan.stages.size());
     for (std::size_t i = 0; i < stages.size(); ++i) {
       if (!options.makes(i)) continue;
@@ -253,7 +269,7 @@ struct Run::Implementation {
     if (context.failed()) return;
     const Segments segments = make_segments(context, stages, needs.devices == Devices::possible ? Chains::where_devices_are : Chains::none);
     std::optional<Checkpoints> checkpoints;
-    if (takes_checkpoints) checkpoints.emplace(context, options.checkpoints, [this](const Checkpoint& taken) { journal.keep(taken); });
+    if (takes_checkpoints) checkpoints.emplace(context, options.checkpoints, [this](Checkpoint taken) { journal.keep(std::move(taken)); });
     Dispatcher dispatcher(context, segments, needs.devices, [this](std::function<void()> job) { arena ? arena->enqueue(std::move(job)) : job(); });
     const Watchdog watchdog(context, budget, context.follows_files() ? 0 : options.watchdog_seconds);  // files may come after hours
     if (opening) {
@@ -278,7 +294,6 @@ struct Run::Implementation {
   }
 
   void end_but_for_memory() {
-    arena.reset();
     const std::lock_guard lock(devices_mutex);
     context.devices.clear();
   }
@@ -299,39 +314,62 @@ struct Run::Implementation {
     return paths;
   }
 
+  bool enter(LifeState state) {
+    const bool goes_on = context.life.step(state);
+    if (options.entered && (goes_on || state == LifeState::ended)) options.entered(state);
+    return goes_on;
+  }
+
+  void work() {
+    journal.begin();
+    if (options.executor == Executor::serial) {
+      context.parallel_for = [](std::size_t count, std::size_t, const auto& body) { return count == 0 ? SLUICE_OK : body(0, count); };
+    } else {
+      // One thread more than compute, so that a batch finds its way to a device while all of them are busy.
+      arena = std::make_unique<Arena>(needs.devices == Devices::possible ? threads + 1 : threads);
+      context.parallel_for = [this](std::size_t count, std::size_t grain, const auto& body) { return arena->parallel_for(count, grain, body); };
+    }
+    if (options.job)
+      options.job(context);
+    else
+      run_stages();
+  }
+
+  // All outputs get their names, or none. What is told meanwhile is answered until the last has its name.
+  std::vector<std::string> publish() {
+    std::vector<std::string> names;
+    if (enter(LifeState::publishing)) {
+      const auto goes_on = [this](OutputFiles::Step step) {
+        return step == OutputFiles::Step::last ? enter(LifeState::ended) : !context.life.drops();
+      };
+      names = context.life.keeps_part() ? context.files.keep_partial(goes_on) : context.files.commit(beside_outputs(), goes_on);
+    }
+    if (context.life.drops()) return {};
+    if (!context.life.keeps_part()) journal.remove();
+    return names;
+  }
+
   RunResult execute() {
     RunResult result;
     std::vector<std::string> outputs;
-    bool interrupted = false;
     try {
-      journal.begin();
-      if (options.executor == Executor::serial) {
-        context.parallel_for = [](std::size_t count, std::size_t, const auto& body) { return count == 0 ? SLUICE_OK : body(0, count); };
-      } else {
-        // One thread more than compute, so that a batch finds its way to a device while all of them are busy.
-        arena = std::make_unique<Arena>(needs.devices == Devices::possible ? threads + 1 : threads);
-        context.parallel_for = [this](std::size_t count, std::size_t grain, const auto& body) { return arena->parallel_for(count, grain, body); };
+      if (enter(LifeState::running)) {
+        work();
+        outputs = publish();
+        result.header_bytes = context.files.header_bytes();
       }
-      if (options.job)
-        options.job(context);
-      else
-        run_stages();
-      interrupted = context.interrupted();  // what comes later finds a run that is over
-      if (context.failed() || (interrupted && context.cancelled()))
-        context.files.discard();
-      else
-        outputs = interrupted ? context.files.keep_partial() : context.files.commit(beside_outputs());
-      result.header_bytes = context.files.header_bytes();
-      if (!context.failed()) interrupted ? journal.keep_names() : journal.remove();
     } catch (...) {
       context.fail_with_current_exception("");
-      context.files.discard();
     }
+    arena.reset();
+    if (context.life.state() != LifeState::ended) enter(LifeState::ended);
+    if (context.life.drops()) context.files.discard();
+    result.was_interrupted = context.life.interrupted();
     if (context.failed()) {
       result.state = RunState::failed;
       context.take_failure(result);
       if (reader_has_gone(result)) result.status = SLUICE_ERROR_CLOSED_PIPE;
-    } else if (interrupted) {
+    } else if (context.life.drops() || context.life.keeps_part()) {
       result.state = RunState::interrupted;
     }
     result.can_be_resumed = journal.has_kept() && result.state != RunState::finished;
@@ -367,11 +405,39 @@ Run::~Run() {
 #endif
   delete implementation_;
 }
-RunResult Run::execute() { return implementation_->execute(); }
-void Run::interrupt() {
-  if (implementation_->options.is_all_or_nothing) implementation_->context.interrupt();
-  implementation_->context.interrupt();
+// On a thread of its own: oneTBB's threads go with the last one that has used them, so that a process forked between runs can start some again.
+RunResult Run::execute() {
+  static const int watched = ::pthread_atfork(nullptr, nullptr, on_fork);
+  static_cast<void>(watched);
+  RunResult result;
+  std::exception_ptr escaped;
+  const auto execute_here = [&]() noexcept {
+    try {
+      result = implementation_->execute();
+    } catch (...) {
+      escaped = std::current_exception();
+    }
+  };
+  try {
+    if (forked_amid_runs)
+      throw Failure::usage("this process was forked while a run was in flight, and has none of its threads",
+                           "fork before the first run, or start the process anew (multiprocessing.get_context('spawn'))");
+    const InFlight counted;
+    std::thread(execute_here).join();
+  } catch (...) {
+    implementation_->context.fail_with_current_exception("");
+    result.state = RunState::failed;
+    implementation_->context.take_failure(result);
+  }
+  if (escaped) std::rethrow_exception(escaped);
+  return result;
 }
+LifeAnswer Run::interrupt() {
+  RunLife& life = implementation_->context.life;
+  return implementation_->options.is_all_or_nothing ? life.tell(LifeEvent::second_interrupt) : life.interrupt();
+}
+LifeAnswer Run::tell(LifeEvent event) { return implementation_->context.life.tell(event); }
+LifeState Run::state() const { return implementation_->context.life.state(); }
 void Run::end_but_for_memory() { implementation_->end_but_for_memory(); }
 bool Run::end_following() { return implementation_->context.end_following(); }
 void Run::remove_temporaries() {

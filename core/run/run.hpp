@@ -19,6 +19,8 @@
 #include "plugin/registry.hpp"
 #include "record/run_listener.hpp"
 #include "run/checkpoint.hpp"
+#include "run/run_identity.hpp"
+#include "run/run_life.hpp"
 #include "sched/policy_table.hpp"
 
 namespace sluice {
@@ -28,6 +30,8 @@ class RunContext;
 class SharedResources;
 
 enum class Executor { flow_graph, serial };
+
+using SaveState = std::function<void(const std::function<void(std::string_view)>& write)>;
 
 // How far checkpoints are apart.
 struct CheckpointPace {
@@ -59,9 +63,10 @@ struct RunOptions {
   std::vector<std::uint8_t> whole;                             // per stage: 1: it is made as if there were one part; empty: none is
   std::vector<std::uint8_t> made;                              // per stage: 0: it is left out, with what only it needs; empty: all are made
   std::map<std::size_t, std::vector<std::string_view>> saved;  // by stage: what its instance goes on behind
-  // By regroup: takes its state behind the last row, instead of the rows that it would emit then.
-  std::map<std::size_t, std::function<void(OutputFiles&, std::string_view state)>> takes_state;
+  // By regroup: takes its state behind the last row, instead of the rows that it would emit then. save: gives it, piece by piece.
+  std::map<std::size_t, std::function<void(OutputFiles&, const SaveState& save)>> takes_state;
   std::function<void(RunContext&)> job;                         // done instead of moving batches
+  std::function<void(LifeState)> entered;                       // told of each state of the run, on its thread
   bool is_last = false;                                         // the process ends without destructors behind this run
   bool is_all_or_nothing = false;                               // the first interrupt ends everything, and nothing is kept
   int log_level = 1;                                            // sluice_log_level
@@ -78,7 +83,8 @@ struct RunResult {
   sluice_status status = SLUICE_OK;  // of the first failure
   std::string stage;                 // where it happened
   std::string message, remedy;
-  bool can_be_resumed = false;  // what there is waits for a run that goes on
+  bool can_be_resumed = false;   // what there is waits for a run that goes on
+  bool was_interrupted = false;  // also a finished run may be, while its outputs get their names
   RunStatistics statistics;
   std::map<std::string, std::uint64_t> header_bytes;  // of outputs, see sluice_host_api.header_of_file
 };
@@ -102,15 +108,18 @@ class Run {
   ~Run();
   // Makes resources and stages, runs the graph, renames the outputs. Call once.
   RunResult execute();
-  // [async-signal-safe] First call: sources stop, what is under way is finished. Second call: everything stops.
-  void interrupt();
-  // [async-signal-safe] Sources that follow (sluice/input_turns.hpp) give what is there, and the run ends as if that were all. False: none does, or
-  // it was said before; the next interrupt() then stops everything.
-  bool end_following();
+  // First call: sources stop, what is in flight is finished. Second call: everything stops. [thread-safe, async-signal-safe]
+  LifeAnswer interrupt();
+  // The same, but that sources which follow (sluice/input_turns.hpp) first give what is there, and the run ends as if that were all.
+  LifeAnswer end_input_or_interrupt() { return end_following() ? LifeAnswer::ends_input : interrupt(); }
+  bool end_following();  // false: none follows, or it was said before
+  // Something else has happened to it. [thread-safe, async-signal-safe]
+  LifeAnswer tell(LifeEvent event);
+  LifeState state() const;
   // For a process that has to end at once, from another thread than execute()'s: deletes what outputs have become so far. What cannot be had
   // without waiting stays for the next run that writes the same names.
   void remove_temporaries();
-  // After execute(): gives up threads and devices. What remains is the memory of resources that others share.
+  // After execute(): gives up devices. What remains is the memory of resources that others share.
   void end_but_for_memory();
   // [thread-safe] A snapshot for progress displays while execute() runs on another thread.
   RunStatistics snapshot() const;

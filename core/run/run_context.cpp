@@ -74,15 +74,15 @@ void RunContext::needs_no_more(std::size_t stage) {
 void RunContext::fail(const std::string& stage, sluice_status status, const std::string& message, const std::string& remedy) {
   {
     const std::lock_guard lock(mutex_);
-    if (!failed_) {
+    if (!has_failure_) {
       failure_.stage = stage;
       failure_.status = status;
       failure_.message = message;
       failure_.remedy = remedy;
     }
-    failed_ = true;
+    has_failure_ = true;
   }
-  cancelled_ = true;
+  life.tell(status == SLUICE_ERROR_OUTPUT ? LifeEvent::full_disk : status == SLUICE_ERROR_MEMORY ? LifeEvent::no_memory : LifeEvent::exception);
 }
 
 void RunContext::fail_with_current_exception(const std::string& stage) noexcept {
@@ -91,20 +91,16 @@ void RunContext::fail_with_current_exception(const std::string& stage) noexcept 
   try {
     fail(stage, result.status, result.message, result.remedy);
   } catch (...) {  // not even room for the words: these need none
-    const std::lock_guard lock(mutex_);
-    if (!failed_) {
-      failure_.status = SLUICE_ERROR_MEMORY;
-      failure_.message = "out of memory";
+    {
+      const std::lock_guard lock(mutex_);
+      if (!has_failure_) {
+        failure_.status = SLUICE_ERROR_MEMORY;
+        failure_.message = "out of memory";
+      }
+      has_failure_ = true;
     }
-    failed_ = cancelled_ = true;
+    life.tell(LifeEvent::no_memory);
   }
-}
-
-void RunContext::interrupt() {
-  if (interrupts_.fetch_add(1) == 0 && !following_ended())
-    stopping_ = true;
-  else
-    cancelled_ = true;
 }
 
 void RunContext::take_failure(RunResult& result) const {

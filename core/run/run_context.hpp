@@ -24,6 +24,7 @@
 #include "run/host.hpp"
 #include "run/output_files.hpp"
 #include "run/run.hpp"
+#include "run/run_life.hpp"
 
 namespace sluice {
 
@@ -43,18 +44,16 @@ class RunContext {
   void fail(const std::string& stage, sluice_status status, const std::string& message, const std::string& remedy);
   // The same for whatever is being handled by a catch.
   void fail_with_current_exception(const std::string& stage) noexcept;
-  bool failed() const { return failed_.load(std::memory_order_relaxed); }
-  // Everything under way should end now: after a failure or a second interrupt.
-  bool cancelled() const { return cancelled_.load(std::memory_order_relaxed); }
+  bool failed() const { return life.failed(); }
+  // Everything in flight should end now: after a failure or a second interrupt.
+  bool cancelled() const { return life.drops(); }
   // Sources should end: after the first interrupt too.
-  bool stopping() const { return stopping_.load(std::memory_order_relaxed) || cancelled(); }
-  void interrupt();
+  bool stopping() const { return life.stops(); }
   // Sources that follow should give what is there and end, as at the end of their input. False: none follows, or they have been told. After that
   // one interrupt ends everything.
-  bool end_following() { return follows_ && !following_ended_.exchange(true); }
+  bool end_following() { return follows_ && !life.input_ended() && life.tell(LifeEvent::end_of_followed) == LifeAnswer::ends_input; }
   bool follows_files() const { return follows_; }
-  bool following_ended() const { return following_ended_.load(std::memory_order_relaxed); }
-  bool interrupted() const { return interrupts_.load() > 0; }
+  bool following_ended() const { return life.input_ended(); }
   // A stage needs no more rows. What gives rows only to such stages may end.
   void needs_no_more(std::size_t stage);
   bool is_enough(std::size_t stage) const { return enough_[stage].load(std::memory_order_relaxed); }
@@ -88,6 +87,7 @@ class RunContext {
   // Where a stage stands from which the run goes on; null: the run begins.
   const StagePoint* going_on_from(const std::string& stage) const;
 
+  RunLife life;
   const Plan& plan;
   std::vector<std::vector<std::uint32_t>> implementations;  // per stage: the plan's, less those that the stage's instance declines
   const RunOptions& options;
@@ -103,9 +103,8 @@ class RunContext {
   std::deque<std::unique_ptr<sluice_host>> hosts_;
   bool follows_ = false;
   std::vector<std::atomic<bool>> enough_;  // per stage
-  std::atomic<bool> failed_{false}, cancelled_{false}, stopping_{false}, following_ended_{false};
-  std::atomic<int> interrupts_{0};
-  mutable std::mutex mutex_;  // guards failure_
+  mutable std::mutex mutex_;               // guards failure_ and has_failure_
+  bool has_failure_ = false;
   struct {
     std::string stage, message, remedy;
     sluice_status status = SLUICE_OK;

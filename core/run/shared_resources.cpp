@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "machine/checksum.hpp"
 #include "plan/plan_files.hpp"
 #include "run/run_identity.hpp"
 
@@ -35,7 +36,7 @@ std::vector<std::string> resource_keys(const Plan& plan) {
     for (const int used : resource.resources) {
       if (key.empty()) break;
       const std::string& of_used = used < 0 ? "none" : keys[static_cast<std::size_t>(used)];
-      key = of_used.empty() ? "" : key + "(" + of_used + ")";
+      key = of_used.empty() ? "" : key + "(" + Checksum::text_of(of_used) + ")";  // as it is, it would double with every level
     }
     keys.push_back(std::move(key));
   }

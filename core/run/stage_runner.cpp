@@ -3,6 +3,7 @@
 #include "run/stage_runner.hpp"
 
 #include <atomic>
+#include <exception>
 
 namespace sluice {
 
@@ -13,7 +14,7 @@ bool StageRunner::create(const std::vector<BatchHandle>& resources) {
   InstanceWishes wishes{planned_.wanted.data(), planned_.available.data()};
   if (const auto from = run_.options.begin_at.find(name()); from != run_.options.begin_at.end()) wishes.begin_at = from->second.c_str();
   if (!run_.options.makes_whole(index_)) wishes.part = run_.options.part, wishes.parts = run_.options.parts;
-  if (from_ != nullptr && kind() == SLUICE_SOURCE) wishes.begin_at = from_->state.c_str();
+  if (from_ != nullptr && kind() == SLUICE_SOURCE) wishes.begin_at = from_->position.c_str();
   if (from_ != nullptr && kind() != SLUICE_SOURCE && !from_->ended) wishes.saved = {from_->state};
   if (const auto states = run_.options.saved.find(index_); states != run_.options.saved.end()) wishes.saved = states->second;
   CallResult result;
@@ -37,19 +38,31 @@ void StageRunner::choose_among_offered() {
                 "choose another device for this stage");
 }
 
-std::optional<std::string> StageRunner::save() {
-  std::string state;
+bool StageRunner::save(const std::function<void(std::string_view)>& write) {
+  // No exception passes through the plugin, which may be C.
+  struct Pieces {
+    const std::function<void(std::string_view)>& write;
+    std::exception_ptr problem;
+    static sluice_status add(void* to, const void* data, std::size_t bytes) noexcept {
+      Pieces& pieces = *static_cast<Pieces*>(to);
+      if (pieces.problem) return SLUICE_ERROR_MEMORY;
+      try {
+        pieces.write({static_cast<const char*>(data), bytes});
+      } catch (...) {
+        pieces.problem = std::current_exception();
+      }
+      return pieces.problem ? SLUICE_ERROR_MEMORY : SLUICE_OK;
+    }
+  } pieces{write, nullptr};
   const CallResult result = call(CallMark::no_batch, 0, [&] {
     sluice_error error{};
     const sluice_call made = make_call();
-    const auto add = [](void* to, const void* data, std::size_t bytes) {
-      static_cast<std::string*>(to)->append(static_cast<const char*>(data), bytes);
-    };
-    throw_unless_ok((*instance_)->save(instance_->self(), &made, add, &state, &error), error);
+    const sluice_status status = (*instance_)->save(instance_->self(), &made, Pieces::add, &pieces, &error);
+    if (!pieces.problem) throw_unless_ok(status, error);
   });
-  if (result.ok()) return state;
-  fail(result);
-  return std::nullopt;
+  if (pieces.problem) std::rethrow_exception(pieces.problem);  // the cause, whatever the plugin made of it
+  if (!result.ok()) return fail(result), false;
+  return true;
 }
 
 void StageRunner::fail(const CallResult& result) {

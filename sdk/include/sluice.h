@@ -14,6 +14,9 @@
  * Rules that hold for every function below
  *  - Nothing throws. Texts that go in are NUL-terminated UTF-8 and are not kept; texts that come out are the caller's, for sluice_text_free().
  *  - An object belongs to one thread at a time, but for what says [thread-safe].
+ *  - Any number of runs may be in flight at once, in any threads. A process that was forked between runs can make its own; one that was forked amid
+ *    a run cannot (SLUICE_ERROR_USAGE), and neither ends nor uses those of its parent. Stages see the C locale, whatever the program has set.
+ *  - A write beyond the limit on file sizes raises SIGXFSZ: a program that wants an error (EFBIG) instead ignores that signal.
  *  - Structs begin with struct_size, the caller's sizeof: members that a library does not know are not looked at.
  *  - A free function takes NULL, too. */
 #ifndef SLUICE_H
@@ -124,9 +127,9 @@ typedef struct sluice_problem { /* texts live as long as the run and are never N
 SLUICE_API size_t sluice_run_problem_count(const sluice_run* run);
 SLUICE_API sluice_status sluice_run_problem(const sluice_run* run, size_t index, sluice_problem* problem);
 
-/* Runs on the calling thread (and the run's own ones) to the end. A run is executed once. */
+/* Runs to the end, on threads of the library, while the calling one waits. A run is executed once. */
 SLUICE_API sluice_status sluice_run_execute(sluice_run* run);
-/* The same on a thread of the library. */
+/* The same, but returns at once. */
 SLUICE_API sluice_status sluice_run_start(sluice_run* run);
 /* Waits so long for the end of a started run; < 0: for ever. 1: it has ended, 0: it has not. [thread-safe] */
 SLUICE_API int32_t sluice_run_wait(sluice_run* run, double seconds);
@@ -197,6 +200,7 @@ SLUICE_API void sluice_end_stream_capsule(void* capsule);
 
 typedef struct sluice_rows sluice_rows; /* the output of one call */
 
+/* May grow at its end: a library takes the shorter one of a program that was compiled earlier. */
 typedef struct sluice_stage_functions {
   uint32_t struct_size;
   void* user; /* given to each of them */

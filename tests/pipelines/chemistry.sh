@@ -71,7 +71,9 @@ kit() { # KIT [options]: what a run says of reads of this kit
   "$sluice" run simulate --reference transcripts.fa --reads 5 --mean-length 1000 --output-prefix no --set "stages.signal_file.params.sequencing_kit=$1" --quiet || fail "a file of the kit '$1'"
   "$sluice" run resquiggle --signal no.blow5 --reads no.fastq.gz --output out.tsv "${@:2}" 2>&1 >/dev/null
 }
-[ "$(kit sqk-lsk112 | grep -c "of the sequencing kit 'sqk-lsk112', which sluice does not know: it is taken for dna_r9")" = 1 ] || fail "an unknown kit: $(kit sqk-lsk112)"
+[ "$(kit sqk-lsk112 | grep -c "of the sequencing kit 'sqk-lsk112', which was used with the pores R10.4 and R9.4.1, and does not say its flow cell: it is taken for dna_r9")" = 1 ] ||
+  fail "a kit of two pores: $(kit sqk-lsk112)"
+[ "$(kit sqk-new006 | grep -c "of the sequencing kit 'sqk-new006', which sluice does not know: it is taken for dna_r9")" = 1 ] || fail "an unknown kit: $(kit sqk-new006)"
 [ "$(kit . | grep -c "does not say its sequencing kit")" = 1 ] || fail "no kit: $(kit .)"
 kit . --pore r9 | grep -q "sequencing kit" && fail "a warning where the pore is given"
 kit sqk-rad004 | grep -q "sequencing kit" && fail "a warning for a kit of R9"

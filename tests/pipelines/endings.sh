@@ -43,7 +43,9 @@ TOML
 mkdir out
 
 microseconds() { echo "${EPOCHREALTIME/[.,]/}"; }
-run=("$sluice" run misbehaving.toml --plugin-dir "$plugins" --output out/numbers.txt)
+# A shell has SIGINT ignored in what runs in its background, and a run leaves it so.
+heeding=(env --default-signal=INT)
+run=("${heeding[@]}" "$sluice" run misbehaving.toml --plugin-dir "$plugins" --output out/numbers.txt)
 # A run that misbehaves so: STAGE WHAT WHEN [ARGUMENTS...]; exit code in $code, what it said in err.txt.
 misbehave() {
   local entry=$1.params what=$2 when=$3
@@ -162,6 +164,19 @@ echo "$(wc -l <out/numbers.txt.partial) lines kept"
 next_run=$("${run[@]}" --quiet 2>&1) || fail "the run after an interrupted one: $next_run"
 rm -rf out && mkdir out
 
+# ---- what a run's parent has ignored (nohup, a shell's background) stays ignored
+: >err.txt
+(trap '' INT && exec "$sluice" run misbehaving.toml --plugin-dir "$plugins" --output out/numbers.txt --set stages.work.params.what=wait >out.txt 2>err.txt) &
+pid=$!
+until_true "grep -q 'about to wait' err.txt"
+kill -INT $pid
+kill -INT $pid
+kill -TERM $pid
+told=$(microseconds)
+end
+grep -q "interrupted" err.txt && fail "SIGINT was ignored, and is heeded: $(cat err.txt)"
+ends "SIGTERM where SIGINT is ignored"
+
 # ---- plugins that leave the process
 for stage in resources.constant stages.source stages.work stages.write; do
   for what in exit quick_exit; do
@@ -271,7 +286,7 @@ rm -rf out && mkdir out
 
 # ---- two interrupts while an index is made
 "$sluice" run synthetic_reference --length 20000000 --seed 5 --output long.fa --quiet
-"$sluice" run index --reference long.fa --output out/long.index --contigs out/contigs.tsv >out.txt 2>err.txt &
+"${heeding[@]}" "$sluice" run index --reference long.fa --output out/long.index --contigs out/contigs.tsv >out.txt 2>err.txt &
 pid=$!
 until_true "compgen -G 'out/.*.partial' >/dev/null"
 tell INT INT

@@ -51,7 +51,7 @@ mkfifo pipe
   until [ -s interrupt.txt ] || [ -e over ]; do sleep 0.02; done
   cat <&9 >/dev/null
 ) &
-"$sluice" run methylation "${inputs[@]}" --output pipe --frequency interrupted.tsv --batch-work 5000 --threads 1 --quiet 2>interrupt.txt &
+env --default-signal=INT "$sluice" run methylation "${inputs[@]}" --output pipe --frequency interrupted.tsv --batch-work 5000 --threads 1 --quiet 2>interrupt.txt &
 pid=$!
 for _ in {1..1000}; do
   [ -e begun ] && break

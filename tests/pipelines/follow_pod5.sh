@@ -27,7 +27,7 @@ eventalign() { echo eventalign --reads reads.fasta --alignments reads.bam --refe
 
 mkdir folder
 : >err.txt
-"$sluice" run $(eventalign followed --signal folder --follow --follow-settle 0) --account account.tsv >out.txt 2>err.txt &
+env --default-signal=INT "$sluice" run $(eventalign followed --signal folder --follow --follow-settle 0) --account account.tsv >out.txt 2>err.txt &
 pid=$!
 says "waits for the first file"
 mapfile -t files < <(cd "$real/pod5_folder" && find . -name '*.pod5' | sort -r)

@@ -79,6 +79,13 @@ nothing "reads without matches" seeds.txt "60 " seed --reference other.fa --read
 
 nothing "no windows" consensus.fa "" consensus --windows empty.fa --output out/consensus.fa
 
+# Where something is produced of a few reads only, --quiet says so, too.
+"$sluice" run simulate --reference other.fa --reads 4 --seed 8 --mean-length 2500 --output-prefix few --quiet
+"$sluice" run map --reference other.fa --reads r.fastq.gz --reads few.fastq.gz --output out/hits --quiet 2>err.txt || fail "few reads map: exit code $?: $(cat err.txt)"
+grep -q '^warning: only 4 of 64 reads mapped' err.txt || fail "few reads map: --quiet does not say it: $(cat err.txt)"
+[ "$(wc -l <err.txt)" = 1 ] || fail "few reads map: --quiet says more than the warning: $(cat err.txt)"
+rm -rf out && mkdir out
+
 # A file of reads without any is a mistake: no program wrote it so on purpose.
 mistake() { # DESCRIPTION PIPELINE ARGUMENTS...
   local what=$1

@@ -4,7 +4,7 @@
 # Runs that are watched while they go on; sourced by tests, which have `sluice` and fail().
 
 # begin PIPELINE...: a run in the background; what it says is in err.txt.
-begin() { : >err.txt; "$sluice" run "$@" >out.txt 2>err.txt & pid=$!; }
+begin() { : >err.txt; env --default-signal=INT "$sluice" run "$@" >out.txt 2>err.txt & pid=$!; }
 # Waits for its end, two minutes at most: exit code in $code.
 end() {
   timeout 120 tail --pid=$pid -s 0.05 -f /dev/null || fail "it does not end: $(cat err.txt)"

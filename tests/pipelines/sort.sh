@@ -149,7 +149,7 @@ mkfifo pipe
 for signals in INT "INT INT" KILL; do
   rm -rf out && mkdir out
   # The reads come through a pipe that stays open, so that the run can't end by itself.
-  "$sluice" run map --reference ref.fa --reads pipe --format bam --sort --output out/sorted.bam --batch-work 2000 --quiet 2>interrupt.txt &
+  env --default-signal=INT "$sluice" run map --reference ref.fa --reads pipe --format bam --sort --output out/sorted.bam --batch-work 2000 --quiet 2>interrupt.txt &
   pid=$!
   exec 9>pipe
   gzip -dc r.fastq.gz >&9

@@ -132,21 +132,30 @@ Pod5Reads::Pod5Reads(const ByteSource& file) : file_(file) {
 void Pod5Reads::read_runs(const ArrowFile& table) {
   table.column("acquisition_id");  // is in every file, and has bytes for each row: without it any number of rows could be claimed
   const std::vector<std::string> ids = texts_of(table, "acquisition_id"), kits = texts_of(table, "sequencing_kit"),
-                                 flow_cells = texts_of(table, "flow_cell_id");
+                                 flow_cells = texts_of(table, "flow_cell_id"), products = texts_of(table, "flow_cell_product_code");
   const std::vector<std::string> types = entries_of(table, "context_tags", "experiment_type"),
-                                 tag_kits = entries_of(table, "context_tags", "sequencing_kit");
+                                 tag_kits = entries_of(table, "context_tags", "sequencing_kit"),
+                                 tag_products = entries_of(table, "context_tags", "flowcell_type"),
+                                 configurations = entries_of(table, "context_tags", "basecall_config_filename");
   const std::vector<double> most = numbers_of<std::int16_t>(table, "adc_max"), least = numbers_of<std::int16_t>(table, "adc_min"),
                             rates = numbers_of<std::uint16_t>(table, "sample_rate");
   require(!ids.empty(), "it names no run");
   header_.read_groups = static_cast<std::uint32_t>(ids.size());
-  std::vector<std::string> run_kits, run_rates;
+  std::vector<std::string> run_kits, run_products, run_rates;
   for (std::size_t run = 0; run < ids.size(); ++run) {
-    runs_.push_back({ids[run], most[run] - least[run] + 1, rates[run]});
+    // Scale and offset alone make pA of levels; where the converter's range makes no sense, any digitisation serves.
+    runs_.push_back({ids[run], std::max(most[run] - least[run] + 1, 1.0), rates[run]});
     run_kits.push_back(kits[run].empty() ? tag_kits[run] : kits[run]);
+    run_products.push_back(products[run].empty() ? tag_products[run] : products[run]);
     run_rates.push_back(std::to_string(static_cast<int>(rates[run])));
   }
-  header_.attributes = {
-      {"run_id", ids}, {"experiment_type", types}, {"sequencing_kit", run_kits}, {"flow_cell_id", flow_cells}, {"sample_frequency", run_rates}};
+  header_.attributes = {{"run_id", ids},
+                        {"experiment_type", types},
+                        {"sequencing_kit", run_kits},
+                        {"flow_cell_id", flow_cells},
+                        {"flow_cell_product_code", run_products},
+                        {"basecall_config_filename", configurations},
+                        {"sample_frequency", run_rates}};
 }
 
 void Pod5Reads::read_signal(const ArrowFile& table) {

@@ -148,6 +148,14 @@ std::int64_t number_at(const ArrowFile& table, const char* name, const Pod5Reads
   return at.row < values.size() ? static_cast<std::int64_t>(values[at.row]) : ReadMetadata::unknown;
 }
 
+// Files of lib-pod5 0.3.47 have a channel of 32 bits, later ones a second column of them: the first one is 0 there where it cannot hold the number.
+std::int64_t channel_at(const ArrowFile& table, const Pod5Reads::TableRow& at) {
+  if (table.find("channel_32bit") != nullptr) return number_at<std::uint32_t>(table, "channel_32bit", at);
+  const FieldPlace* column = table.find("channel");
+  const arrow::ipc::Int* type = column == nullptr ? nullptr : column->field->type_as_Int();
+  return type != nullptr && type->bit_width() == 32 ? number_at<std::uint32_t>(table, "channel", at) : number_at<std::uint16_t>(table, "channel", at);
+}
+
 }  // namespace
 
 bool read_metadata(std::span<const char> stored, const Slow5Header& header, RecordDecoder& decoder, ReadMetadata& metadata) {
@@ -169,7 +177,7 @@ ReadMetadata read_metadata(const Pod5Reads& reads, RecordPlace place) {
   metadata.read_group = at.run;
   metadata.sample_count = at.samples;
   metadata.sampling_rate = at.sampling_rate;
-  metadata.channel = number_at<std::uint16_t>(table, "channel", at);
+  metadata.channel = channel_at(table, at);
   metadata.mux = number_at<std::uint8_t>(table, "well", at);
   metadata.read_number = number_at<std::uint32_t>(table, "read_number", at);
   metadata.start_sample = number_at<std::uint64_t>(table, "start", at);

@@ -7,6 +7,7 @@
 #include <sluice/failure.hpp>
 #include <string>
 
+#include "signal_reader/chemistry.hpp"
 #include "signal_reader/signal_file.hpp"
 
 namespace sluice::signal_reader {
@@ -16,7 +17,7 @@ inline std::map<std::string, std::string> kind_of(const SignalFile& file) {
   return {{"format", name(header.records.format)},
           {"record_compression", name(header.records.record_compression)},
           {"signal_compression", name(header.records.signal_compression)},
-          {"chemistry", std::string(chemistry(header.attribute("experiment_type"), header.attribute("sequencing_kit")))}};
+          {"chemistry", chemistry_of(header).name}};
 }
 
 // The files of a run agree in what first(attribute) says of the first one.

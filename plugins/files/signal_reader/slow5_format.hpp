@@ -55,10 +55,6 @@ enum class HeaderStatus : std::uint8_t { ok, incomplete, not_slow5, unsupported,
 // Parses the header at the start of a file. `incomplete`: more bytes are needed. For all other failures `problem` says what is wrong.
 HeaderStatus parse_header(std::span<const char> start_of_file, Slow5Header& header, std::string& problem);
 
-// "dna_r9", "dna_r10", "rna_r9" or "rna_004", from the header attributes experiment_type and sequencing_kit as f5c 1.6 reads them: RNA when the
-// experiment type is "rna"; R10 when the kit contains "114"; RNA004 when it contains "rna004"; else R9. Letter case does not matter.
-const char* chemistry(std::string_view experiment_type, std::string_view sequencing_kit);
-
 // The fixed fields of one record. `read_id` points into the decoder's or the caller's memory, until the next call.
 struct SignalRecord {
   std::string_view read_id;

@@ -104,7 +104,10 @@ HeaderStatus parse_lines(std::string_view text, Slow5Header& header, std::size_t
       if (!line.starts_with("#read_id\tread_group\tdigitisation\toffset\trange\tsampling_rate\tlen_raw_signal\traw_signal"))
         return malformed(problem, "the header's line of column names does not start with the eight names of every SLOW5 file");
       const std::vector<std::string> names = words_behind(line, usual_columns);
-      for (std::size_t i = 0; i < std::min(types.size(), names.size()); ++i) header.auxiliary.emplace_back(types[i], names[i]);
+      if (types.size() != names.size())
+        return malformed(
+            problem, "the header has " + std::to_string(types.size()) + " types and " + std::to_string(names.size()) + " names of auxiliary columns");
+      for (std::size_t i = 0; i < types.size(); ++i) header.auxiliary.emplace_back(types[i], names[i]);
       used = length - text.size();
       return HeaderStatus::ok;
     }
@@ -159,13 +162,6 @@ HeaderStatus parse_text(std::span<const char> bytes, Slow5Header& header, std::s
   return status;
 }
 
-std::string lower_case(std::string_view text) {
-  std::string result(text);
-  for (char& c : result)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return result;
-}
-
 constexpr const char* format_names[] = {"slow5", "blow5", "pod5"};
 constexpr const char* record_compression_names[] = {"none", "zlib", "zstd"};
 constexpr const char* signal_compression_names[] = {"none", "svb-zd", "ex-zd", "vbz"};
@@ -205,13 +201,6 @@ HeaderStatus parse_header(std::span<const char> start_of_file, Slow5Header& head
   }
   problem = "it starts neither as BLOW5 nor as SLOW5";
   return HeaderStatus::not_slow5;
-}
-
-const char* chemistry(std::string_view experiment_type, std::string_view sequencing_kit) {
-  const std::string kit = lower_case(sequencing_kit);
-  if (kit.find("rna004") != std::string::npos) return "rna_004";
-  if (lower_case(experiment_type) == "rna") return "rna_r9";
-  return kit.find("114") != std::string::npos ? "dna_r10" : "dna_r9";
 }
 
 }  // namespace sluice::signal_reader

@@ -356,13 +356,13 @@ RecordStatus RecordDecoder::decode_auxiliary(std::span<const char> stored, const
   }
   const std::span<const char> plain = plain_->whole(stored, format.record_compression);
   if (parse_fields(plain, record, signal) != RecordStatus::ok) return RecordStatus::corrupt;
-  const bool counts_bytes = format.signal_compression == SignalCompression::svb_zd;
-  const std::uint64_t item_bytes = counts_bytes ? 1 : sizeof(std::int16_t);
+  const std::size_t in_front = count_bytes(format.signal_compression);
+  const std::uint64_t item_bytes = in_front > 0 ? 1 : sizeof(std::int16_t);
   if (record.sample_count > (plain.size() - signal) / item_bytes) return RecordStatus::corrupt;
   auxiliary = plain.subspan(signal + static_cast<std::size_t>(record.sample_count * item_bytes));
-  if (!counts_bytes || record.sample_count == 0) return RecordStatus::ok;
-  if (record.sample_count < sizeof(std::uint32_t)) return RecordStatus::corrupt;
-  record.sample_count = load<std::uint32_t>(plain.data() + signal);
+  if (in_front == 0 || record.sample_count == 0) return RecordStatus::ok;
+  if (record.sample_count < in_front) return RecordStatus::corrupt;
+  record.sample_count = counted(plain.data() + signal, format.signal_compression);
   return RecordStatus::ok;
 }
 

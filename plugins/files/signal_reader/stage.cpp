@@ -37,8 +37,9 @@ class SignalFileResource {
         "One row per read group. Attributes: path (of several files: one a line), format (blow5, slow5, pod5), record_compression (none, zlib, "
         "zstd), "
         "signal_compression (none, svb-zd, ex-zd, vbz), "
-        "read_groups, chemistry (dna_r9, dna_r10, rna_r9, rna_004: from experiment_type and sequencing_kit of the first read group, as f5c reads "
-        "them), "
+        "read_groups, chemistry (dna_r9: R9.4.1, dna_r9_5, dna_r10_0, dna_r10_3, dna_r10_4, dna_r10: R10.4.1, rna_r9, rna_004: from flow cell, kit, "
+        "experiment type, sampling rate and basecaller's configuration of the first read group), chemistry_doubt (why it may be another one, \"\" if "
+        "nothing says so), "
         "sampling_rate (Hz, \"\" if neither header nor first record says), experiment_type, sequencing_kit.\n\n"
         "A BLOW5 or POD5 file without its end-of-file mark is refused as truncated. A read group of POD5 is a run. Several files must agree in "
         "format, compression and chemistry.\n\n"
@@ -49,7 +50,7 @@ class SignalFileResource {
     d.gives("experiment_type", "utf8", "genomic_dna, rna ...");
     d.gives("sequencing_kit", "utf8", "library preparation kit, e.g. sqk-lsk114");
     d.gives("flow_cell_id", "utf8", "flow cell, \"\" if unknown");
-    d.gives("chemistry", "utf8", "dna_r9, dna_r10, rna_r9 or rna_004");
+    d.gives("chemistry", "utf8", "dna_r9, dna_r10, rna_r9, rna_004 ...");
   }
   SignalFileResource(const Setup&, const Parameters& p) : parameters_(p) {
     if (!p.follow) paths_ = input_files(p.path, signal_endings);
@@ -80,13 +81,12 @@ class SignalFileResource {
  private:
   static void add_read_groups(const Call& call, const SignalFile& file, std::map<std::string, std::vector<std::string>>& columns) {
     const Slow5Header& header = file.header();
-    const std::string first(chemistry(header.attribute("experiment_type"), header.attribute("sequencing_kit")));
+    const std::string first = chemistry_of(header).name;
     bool warned = false;
     for (std::uint32_t group = 0; group < header.read_groups; ++group) {
       for (const char* column : {"run_id", "experiment_type", "sequencing_kit", "flow_cell_id"})
         columns[column].emplace_back(header.attribute(column, group));
-      const std::string& own =
-          columns["chemistry"].emplace_back(chemistry(header.attribute("experiment_type", group), header.attribute("sequencing_kit", group)));
+      const std::string& own = columns["chemistry"].emplace_back(chemistry_of(header, group).name);
       if (own == first || warned) continue;
       warned = true;
       call.warn("signal file '" + file.path() + "': read group " + std::to_string(group) + " is " + own + ", the first one " + first +
@@ -96,6 +96,7 @@ class SignalFileResource {
   static std::map<std::string, std::string> attributes_of(const SignalFile& file) {
     std::map<std::string, std::string> attributes = kind_of(file);
     for (const char* attribute : {"experiment_type", "sequencing_kit"}) attributes[attribute] = file.header().attribute(attribute);
+    attributes["chemistry_doubt"] = chemistry_of(file.header()).doubt;
     attributes["sampling_rate"] = sampling_rate(file);
     return attributes;
   }

@@ -3,9 +3,8 @@
 #include "methylation_frequency/frequency.hpp"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <cmath>
+#include <cstring>
 #include <sluice/failure.hpp>
 #include <stdexcept>
 #include <utility>
@@ -15,32 +14,7 @@ namespace {
 
 constexpr std::size_t kFirstSlots = 1024;
 
-// The number that a reader of the table sees.
-double printed_ratio(double ratio) {
-  constexpr int kDecimals = 2;
-  std::array<char, 512> text;  // the largest double has 309 digits before the point
-  const auto written = std::to_chars(text.data(), text.data() + text.size(), ratio, std::chars_format::fixed, kDecimals);
-  double read = ratio;
-  std::from_chars(text.data(), written.ptr, read);
-  return read;
-}
-
 }  // namespace
-
-Verdict judge(double log_lik_ratio, double call_threshold) {
-  // Printing moves a ratio by at most 0.005, so only ratios near the threshold need it.
-  constexpr double kMargin = 0.006;
-  if (std::isnan(log_lik_ratio)) return Verdict::not_a_number;
-  double magnitude = std::abs(log_lik_ratio);
-  if (magnitude < call_threshold - kMargin) return Verdict::below_threshold;
-  double ratio = log_lik_ratio;
-  if (magnitude < call_threshold + kMargin || magnitude < kMargin) {
-    ratio = printed_ratio(log_lik_ratio);
-    magnitude = std::abs(ratio);
-  }
-  if (magnitude < call_threshold) return Verdict::below_threshold;
-  return ratio > 0 ? Verdict::methylated : Verdict::unmethylated;
-}
 
 FrequencyAccumulator::FrequencyAccumulator(double call_threshold, Groups groups, Motif motif)
     : call_threshold_(call_threshold), groups_(groups), motif_(std::move(motif)), slots_(kFirstSlots, 0) {}
@@ -160,21 +134,26 @@ void FrequencyAccumulator::merge(const FrequencyAccumulator& other) {
 void FrequencyAccumulator::save(StateWriter& to) const {
   to.value(std::uint64_t{contigs_.size()});
   for (const std::string& contig : contigs_) to.text(contig);
-  to.values(entries_);
   to.text(sequences_);
+  to.text({reinterpret_cast<const char*>(entries_.data()), entries_.size() * sizeof(Entry)});
 }
 
 void FrequencyAccumulator::restore(StateReader& from, std::uint64_t rows_before) {
+  const auto require = [](bool condition) {
+    if (!condition) throw Failure::input("the saved sites of methylation_frequency are damaged", "begin the run anew, without --resume");
+  };
   std::vector<std::uint32_t> contigs;
   for (auto count = from.value<std::uint64_t>(); count > 0; --count) contigs.push_back(contig_index(from.text()));
-  const std::vector<Entry> entries = from.values<Entry>();
   const std::string_view sequences = from.text();
-  entries_.reserve(entries_.size() + entries.size());
-  for (const Entry& theirs : entries) {
+  // One by one: a copy of all would be as large as what is restored.
+  std::string_view entries = from.text();
+  require(entries.size() % sizeof(Entry) == 0);
+  for (; !entries.empty(); entries.remove_prefix(sizeof(Entry))) {
+    Entry theirs;
+    std::memcpy(&theirs, entries.data(), sizeof theirs);
     const bool is_split = theirs.sequence_offset == std::numeric_limits<std::uint64_t>::max();
-    if (theirs.key.contig >= contigs.size() ||
-        (!is_split && (theirs.sequence_offset > sequences.size() || theirs.sequence_length > sequences.size() - theirs.sequence_offset)))
-      throw Failure::input("the saved sites of methylation_frequency are damaged", "begin the run anew, without --resume");
+    require(theirs.key.contig < contigs.size() &&
+            (is_split || (theirs.sequence_offset <= sequences.size() && theirs.sequence_length <= sequences.size() - theirs.sequence_offset)));
     Key key = theirs.key;
     key.contig = contigs[key.contig];
     Entry& ours = find_or_insert(key, theirs.order + rows_before, theirs.motifs,

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #pragma once
-// A file that appears under its name complete or not at all. It grows under a hidden name beside the final one (".NAME.xxxxxx.partial"), locked
-// for as long as its process lives; publish() syncs and renames it. What a killed process left behind is removed by the next one that
-// stages the same name: nobody holds its lock any more.
+// A file that appears under its name complete or not at all, with the owner and permissions of what it replaces. It grows under a hidden name beside
+// the final one (".NAME.xxxxxx.partial"), locked for as long as its process lives; publish() syncs and renames it. What a killed process left behind
+// is removed by the next one that stages the same name: nobody holds its lock any more.
 //
 // For index files that a stage makes beside its inputs. Outputs of a run go through sluice::OutputFile: they wait for the end of the run.
 
@@ -13,11 +13,15 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <charconv>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <functional>
+#include <optional>
 #include <random>
 #include <sluice/failure.hpp>
+#include <sluice/file_descriptor.hpp>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -36,10 +40,46 @@ inline std::filesystem::path followed(std::filesystem::path path) {
   return path;
 }
 
-// A device, pipe or socket (/dev/null, /dev/stdout, a FIFO): it is written directly, as it cannot be renamed.
+// The number of a file that this process has open already, where `path` names one: "/dev/stdout", "/dev/fd/3", "/proc/self/fd/3", or a link to such
+// a name. -1: it names none.
+inline int descriptor_named(std::filesystem::path path) {
+  namespace fs = std::filesystem;
+  constexpr int most_links = 40;
+  for (int links = 0; links <= most_links; ++links) {
+    const fs::path plain = path.lexically_normal();
+    const std::string folder = plain.parent_path().string(), name = plain.filename().string();
+    if (folder == "/dev")
+      for (const auto& [number, standard] : {std::pair{STDIN_FILENO, "stdin"}, {STDOUT_FILENO, "stdout"}, {STDERR_FILENO, "stderr"}})
+        if (name == standard) return number;
+    const bool is_table = folder == "/dev/fd" || folder == "/proc/self/fd" || folder == "/proc/thread-self/fd" ||
+                          folder == "/proc/" + std::to_string(::getpid()) + "/fd";
+    int number = -1;
+    if (is_table && std::from_chars(name.data(), name.data() + name.size(), number).ptr == name.data() + name.size()) return number;
+    std::error_code no_link;
+    const fs::path target = fs::read_symlink(path, no_link);
+    if (no_link) break;
+    path = target.is_absolute() ? target : path.parent_path() / target;
+  }
+  return -1;
+}
+
+// What is written directly, as it cannot be renamed: a device, pipe or socket (/dev/null, a FIFO), or a file that is open already (/dev/stdout).
 inline bool is_special_file(const std::string& path) {
   struct stat info {};
-  return ::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode);
+  return descriptor_named(path) >= 0 || (::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode));
+}
+
+// Opens such a file, or standard output ("-"), for writing. What is open already is written on where it stands, also by others that share it. Not
+// open: errno says why.
+inline FileDescriptor open_special_file(const std::string& path) {
+  const int number = path == "-" ? STDOUT_FILENO : descriptor_named(path);
+  return FileDescriptor(number >= 0 ? ::fcntl(number, F_DUPFD_CLOEXEC, 0) : ::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+}
+
+// What helps where a write has failed for this reason, an errno; "": nothing is known.
+inline const char* remedy_of_write(int code) {
+  if (code == ENOSPC || code == EDQUOT) return "free space there or write elsewhere";
+  return code == EFBIG ? "raise the limit of 'ulimit -f' or write elsewhere" : "";
 }
 
 class StagedFile {
@@ -52,44 +92,60 @@ class StagedFile {
     const std::filesystem::path folder = target_.parent_path().empty() ? std::filesystem::path(".") : target_.parent_path();
     const std::string prefix = hidden_prefix(target_.filename().string());
     remove_left_behind(folder, prefix);
+    replaced_ = replaced_file();
     std::random_device random;
     for (;;) {
       temporary_ = (folder / (prefix + random_text(random) + std::string(hidden_suffix))).string();
-      descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-      if (descriptor_ < 0 && errno == EEXIST) continue;
-      if (descriptor_ < 0) fail("create", errno);
-      ::flock(descriptor_, LOCK_EX);  // where files have no locks, nothing that was left behind is ever removed
+      // Nobody may read it who may not read what it replaces; we may open it again by its name.
+      file_ =
+          FileDescriptor(::open(temporary_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, replaced_ ? (replaced_->st_mode & 0666) | 0600 : 0666));
+      if (!file_.is_open() && errno == EEXIST) continue;
+      if (!file_.is_open()) fail("create", errno);
+      ::flock(descriptor(), LOCK_EX);  // where files have no locks, nothing that was left behind is ever removed
       struct stat info {};
-      if (::fstat(descriptor_, &info) != 0 || info.st_nlink > 0) return;
-      ::close(descriptor_);  // taken for a left-over between the two calls
+      if (::fstat(descriptor(), &info) != 0 || info.st_nlink > 0) return;
+      file_.close();  // taken for a left-over between the two calls
     }
   }
-  // Goes on with what another process has left at `temporary`, behind the first so many bytes of it. Throws Failure::output.
-  static StagedFile going_on(const std::string& path, const std::string& temporary, std::uint64_t bytes) {
+  // Is that the name of what an earlier process can have left of the file `path`: a hidden one, or NAME.partial, in the folder where it is written?
+  static bool may_be_left_of(const std::string& path, const std::filesystem::path& temporary) {
+    const std::filesystem::path target = followed(path);
+    const std::string name = temporary.filename().string();
+    const auto folder_of = [](const std::filesystem::path& file) { return file.has_parent_path() ? file.parent_path() : std::filesystem::path("."); };
+    return folder_of(temporary) == folder_of(target) &&
+           (name == target.filename().string() + std::string(hidden_suffix) || is_hidden(hidden_prefix(target.filename().string()), name));
+  }
+  // Goes on with what another process of this user has left at `temporary`, behind the first so many bytes of it, if `is_unchanged` says so of them
+  // (of an open descriptor, to be read by place). Nothing is changed before that. Throws Failure::output.
+  static StagedFile going_on(const std::string& path, const std::string& temporary, std::uint64_t bytes,
+                             const std::function<bool(int descriptor)>& is_unchanged) {
     StagedFile file;
     file.path_ = path;
     file.target_ = followed(path);
     file.temporary_ = temporary;
-    const int descriptor = ::open(temporary.c_str(), O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
+    file.replaced_ = file.replaced_file();
+    if (!may_be_left_of(path, temporary)) file.refuse_left("is not where its bytes are kept");
+    FileDescriptor opened(::open(temporary.c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    const int descriptor = opened.number();
     if (descriptor < 0) file.fail("go on with", errno);
+    if (::flock(descriptor, LOCK_EX | LOCK_NB) != 0)
+      throw Failure::output("'" + path + "' is still being written by another process", "wait for it, or end it");
     struct stat info {};
-    const bool locked = ::flock(descriptor, LOCK_EX | LOCK_NB) == 0;
-    const bool whole = ::fstat(descriptor, &info) == 0 && S_ISREG(info.st_mode) && static_cast<std::uint64_t>(info.st_size) >= bytes;
-    const bool placed = locked && whole && ::ftruncate(descriptor, static_cast<off_t>(bytes)) == 0 && ::lseek(descriptor, 0, SEEK_END) >= 0;
-    if (placed) {
-      file.descriptor_ = descriptor;
-      return file;
-    }
-    ::close(descriptor);
-    if (!locked) throw Failure::output("'" + path + "' is still being written by another process", "wait for it, or end it");
-    throw Failure::output("cannot go on with '" + path + "': '" + temporary + "' is shorter than it was", "begin the run anew, without --resume");
+    if (::fstat(descriptor, &info) != 0 || !S_ISREG(info.st_mode) || info.st_uid != ::geteuid()) file.refuse_left("is no file of yours");
+    if (info.st_nlink != 1) file.refuse_left("has another name, too");
+    if (static_cast<std::uint64_t>(info.st_size) < bytes) file.refuse_left("is shorter than it was");
+    if (!is_unchanged(descriptor)) file.refuse_left("has other bytes than it had");
+    if (::ftruncate(descriptor, static_cast<off_t>(bytes)) != 0 || ::lseek(descriptor, 0, SEEK_END) < 0) file.fail("go on with", errno);
+    file.file_ = std::move(opened);
+    return file;
   }
   StagedFile(StagedFile&& other) noexcept { *this = std::move(other); }
   StagedFile& operator=(StagedFile&& other) noexcept {
     std::swap(path_, other.path_);
     std::swap(target_, other.target_);
     std::swap(temporary_, other.temporary_);
-    std::swap(descriptor_, other.descriptor_);
+    std::swap(replaced_, other.replaced_);
+    std::swap(file_, other.file_);
     return *this;
   }
   ~StagedFile() { discard(); }
@@ -104,11 +160,11 @@ class StagedFile {
   // descriptor of it.
   const std::string& path() const { return path_; }
   const std::string& temporary() const { return temporary_; }
-  int descriptor() const { return descriptor_; }
+  int descriptor() const { return file_.number(); }
 
   void write(std::string_view bytes) const {
     while (!bytes.empty()) {
-      const ssize_t written = ::write(descriptor_, bytes.data(), bytes.size());
+      const ssize_t written = ::write(descriptor(), bytes.data(), bytes.size());
       if (written < 0 && errno == EINTR) continue;
       if (written < 0) fail("write", errno);
       bytes.remove_prefix(static_cast<std::size_t>(written));
@@ -116,7 +172,7 @@ class StagedFile {
   }
   // The bytes are on the disk when this returns. Throws Failure::output.
   void sync() const {
-    if (::fsync(descriptor_) != 0 && errno != EINVAL && errno != ENOTSUP) fail("write", errno);
+    if (::fsync(descriptor()) != 0 && errno != EINVAL && errno != ENOTSUP) fail("write", errno);
   }
   // sync(), then the final name. Throws Failure::output.
   void publish() {
@@ -126,26 +182,41 @@ class StagedFile {
   // Under its final name, or another one in the same folder, after sync().
   void publish_synced() { publish_synced_as(target_); }
   void publish_synced_as(const std::filesystem::path& name) {
+    rename_to(name);
+    named(name);
+  }
+  // The two halves of that, for several files that get their names together: between them the file can go back to temporary().
+  void rename_to(const std::filesystem::path& name) const {
+    keep_mode();
     if (std::rename(temporary_.c_str(), name.c_str()) != 0) fail("write", errno);
+  }
+  void named(const std::filesystem::path& name) noexcept {
     temporary_.clear();
-    ::close(std::exchange(descriptor_, -1));
-    sync_folder(name.parent_path());
+    file_.close();
+    sync_folder(name);
   }
   void discard() noexcept {
-    if (descriptor_ < 0) return;
+    if (!file_.is_open()) return;
     ::unlink(temporary_.c_str());
-    ::close(std::exchange(descriptor_, -1));
+    file_.close();
     temporary_.clear();
   }
   // Closes the file and leaves it where it is, for a later going_on().
   void leave() noexcept {
-    if (descriptor_ >= 0) ::close(std::exchange(descriptor_, -1));
+    file_.close();
     temporary_.clear();
   }
   const std::filesystem::path& target() const { return target_; }
+  // A hidden name beside a file that nothing has; what is there is removed like what killed processes have left.
+  static std::string hidden_name(const std::filesystem::path& target) {
+    std::random_device random;
+    const std::filesystem::path folder = target.parent_path().empty() ? std::filesystem::path(".") : target.parent_path();
+    return (folder / (hidden_prefix(target.filename().string()) + random_text(random) + std::string(hidden_suffix))).string();
+  }
 
  private:
   static constexpr std::string_view hidden_suffix = ".partial";
+  static constexpr std::string_view random_letters = "abcdefghijklmnopqrstuvwxyz0123456789";
   static constexpr std::size_t random_length = 6;
 
   // ".NAME."; a long name is cut, as file systems allow 255 bytes.
@@ -154,40 +225,59 @@ class StagedFile {
     if (name.size() <= longest) return "." + name + ".";
     return "." + name.substr(0, longest) + "." + std::to_string(std::hash<std::string>()(name) % 100000) + ".";
   }
+  static bool is_hidden(std::string_view prefix, std::string_view name) {
+    return name.size() == prefix.size() + random_length + hidden_suffix.size() && name.starts_with(prefix) && name.ends_with(hidden_suffix) &&
+           name.find_first_not_of(random_letters, prefix.size()) >= prefix.size() + random_length;
+  }
   static std::string random_text(std::random_device& random) {
-    constexpr std::string_view letters = "abcdefghijklmnopqrstuvwxyz0123456789";
     std::string text;
-    for (std::size_t i = 0; i < random_length; ++i) text += letters[random() % letters.size()];
+    for (std::size_t i = 0; i < random_length; ++i) text += random_letters[random() % random_letters.size()];
     return text;
   }
   static void remove_left_behind(const std::filesystem::path& folder, const std::string& prefix) {
     std::error_code error;
     for (std::filesystem::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
       const std::string name = it->path().filename().string();
-      if (name.size() != prefix.size() + random_length + hidden_suffix.size() || !name.starts_with(prefix) || !name.ends_with(hidden_suffix))
-        continue;
-      const int descriptor = ::open(it->path().c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-      if (descriptor < 0) continue;
-      if (::flock(descriptor, LOCK_EX | LOCK_NB) == 0) ::unlink(it->path().c_str());
-      ::close(descriptor);
+      if (!is_hidden(prefix, name)) continue;
+      const FileDescriptor file(::open(it->path().c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+      struct stat info {};
+      const bool is_own = file.is_open() && ::fstat(file.number(), &info) == 0 && S_ISREG(info.st_mode) && info.st_uid == ::geteuid();
+      if (is_own && ::flock(file.number(), LOCK_EX | LOCK_NB) == 0) ::unlink(it->path().c_str());
     }
   }
-  // So that the new name survives a power cut; a file system that cannot do it has no say in whether the file is there.
-  static void sync_folder(const std::filesystem::path& folder) {
-    const int descriptor = ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (descriptor < 0) return;
-    ::fsync(descriptor);
-    ::close(descriptor);
+  std::optional<struct stat> replaced_file() const {
+    struct stat info {};
+    return ::stat(target_.c_str(), &info) == 0 && S_ISREG(info.st_mode) ? std::optional(info) : std::nullopt;
+  }
+  // Owner and permissions of what is replaced. Where its group cannot be kept, this one may do what others may.
+  void keep_mode() const {
+    std::optional<struct stat> replaced = replaced_file();
+    if (!replaced) replaced = replaced_;  // indexes of before go before their files are replaced
+    struct stat own {};
+    if (!replaced || ::fstat(descriptor(), &own) != 0) return;
+    if (own.st_uid != replaced->st_uid) static_cast<void>(::fchown(descriptor(), replaced->st_uid, static_cast<gid_t>(-1)));
+    const bool same_group = own.st_gid == replaced->st_gid || ::fchown(descriptor(), static_cast<uid_t>(-1), replaced->st_gid) == 0;
+    const mode_t mode = replaced->st_mode & 0777;
+    ::fchmod(descriptor(), same_group ? mode : (mode & 0707) | (mode & 07) << 3);
+  }
+  // So that the new name of a file survives a power cut; a file system that cannot do it has no say in whether the file is there.
+  static void sync_folder(const std::filesystem::path& file) noexcept {
+    const std::string folder = file.native().substr(0, file.native().rfind('/') + 1);
+    const FileDescriptor opened(::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (opened.is_open()) ::fsync(opened.number());
+  }
+  [[noreturn]] void refuse_left(const char* reason) const {
+    throw Failure::output("cannot go on with '" + path_ + "': '" + temporary_ + "' " + reason, "begin the run anew, without --resume");
   }
   [[noreturn]] void fail(const char* what, int code) const {
-    throw Failure::output(std::string("cannot ") + what + " '" + path_ + "': " + std::strerror(code),
-                          code == ENOSPC || code == EDQUOT ? "free space there or write elsewhere" : "");
+    throw Failure::output(std::string("cannot ") + what + " '" + path_ + "': " + std::strerror(code), remedy_of_write(code));
   }
 
   std::string path_;
   std::filesystem::path target_;
   std::string temporary_;
-  int descriptor_ = -1;
+  std::optional<struct stat> replaced_;  // as it was when this one was made
+  FileDescriptor file_;
 };
 
 }  // namespace sluice

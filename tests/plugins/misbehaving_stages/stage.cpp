@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 // Stages that do on request what a plugin must never do. Before that they say so in the log, so that a test knows that it is about to happen.
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <cstdint>
 #include <cstdlib>
 #include <sluice/stage.hpp>
@@ -20,9 +23,9 @@ template <class Stage>
 void describe_options(sluice::Describe<Stage>& d) {
   using Of = typename Stage::Parameters;
   d.option("what", static_cast<std::string Of::*>(&Of::what), "how to misbehave")
-      .choices({"nothing", "go_on", "wait", "be_slow", "hang", "segfault", "segfault_in_parallel_for", "abort", "exit", "quick_exit", "throw",
-                "stack_overflow"});
-  d.option("when", static_cast<std::string Of::*>(&Of::when), "in which call").choices({"create", "process", "finish"});
+      .choices({"nothing", "go_on", "interrupt", "wait", "be_slow", "hang", "segfault", "segfault_in_parallel_for", "abort", "exit", "quick_exit",
+                "throw", "stack_overflow"});
+  d.option("when", static_cast<std::string Of::*>(&Of::when), "in which call").choices({"create", "process", "finish", "destroy"});
   d.option("at_batch", static_cast<std::int64_t Of::*>(&Of::at_batch), "in the batch with this sequence number");
 }
 
@@ -42,6 +45,7 @@ void write_to_nowhere() { *reinterpret_cast<volatile int*>(nowhere) = 1; }
 void misbehave(const sluice::Host& host, const std::string& what) {
   if (what == "nothing") return;
   host.warn("about to " + what);
+  if (what == "interrupt") ::kill(::getpid(), SIGINT);
   if (what == "wait") {
     while (!host.cancelled()) std::this_thread::sleep_for(std::chrono::milliseconds(10));
     throw sluice::Failure(SLUICE_ERROR_CANCELLED, "waited until it was cancelled");
@@ -67,6 +71,10 @@ class Misbehaving {
   Misbehaving(const sluice::Setup& setup, const Parameters& p) : p_(p) {
     if (p_.when == "create") misbehave(setup, p_.what);
   }
+  ~Misbehaving() {
+    if (p_.when == "destroy" && p_.what == "interrupt") ::kill(::getpid(), SIGINT);  // all batches are done
+  }
+  Misbehaving(const Misbehaving&) = delete;
 
  protected:
   void called(const sluice::Call& call, std::int64_t batch) const {

@@ -83,3 +83,22 @@ TEST_CASE("The first status that is not OK comes back, from whatever thread asks
     CHECK(arena.parallel_for(2, 1, [&](std::size_t, std::size_t) { return arena.parallel_for(6, 1, odd); }) == SLUICE_ERROR_INPUT);
   });
 }
+
+TEST_CASE("A run with one thread leaves the threads of another run alone, however often runs begin and end beside it") {
+  constexpr int threads = 3;
+  for (int times = 0; times < 3; ++times) {
+    Arena one(1);
+    Arena several(threads);
+    { Arena another(1); }
+    Gate all_at_work(threads);
+    std::atomic<int> met{0};
+    several.execute([&] {
+      CHECK(several.parallel_for(threads, 1, [&](std::size_t, std::size_t) {
+        all_at_work.come();
+        met += all_at_work.wait() ? 1 : 0;
+        return SLUICE_OK;
+      }) == SLUICE_OK);
+    });
+    CHECK(met == threads);
+  }
+}

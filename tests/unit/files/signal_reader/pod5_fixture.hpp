@@ -25,6 +25,7 @@ struct Read {
   std::vector<std::int16_t> samples;
   float offset = 6, scale = 0.1755F;
   std::string run = "run_a";
+  std::uint32_t channel = 1;
 };
 struct Run {
   std::string id, kit = "sqk-lsk109", experiment_type = "genomic_dna";
@@ -37,6 +38,8 @@ struct Options {
   std::vector<std::size_t> read_batches = {100000};  // rows of each; the last one again and again
   std::vector<std::size_t> signal_batches = {100000};
   bool dictionary_in_pieces = false;
+  int channel_bits = 0;         // 16 or 32; 0: no channel
+  bool second_channel = false;  // channel_32bit, too, as lib-pod5 0.3.48 writes it
   // Columns that have a dictionary where POD5 files have none, none where they have one, or another number.
   std::set<std::string> coded = {}, not_coded = {}, other_number = {};
 };
@@ -273,14 +276,17 @@ inline std::vector<Offset<ipc::Field>> read_fields(FlatBufferBuilder& b, const O
   const auto signal = field(
       b, "signal", ipc::Type::List, [](FlatBufferBuilder& f) { return ipc::CreateList(f); }, {integer(b, "item", 64, false)}, odd(b, o, "signal"));
   const bool other_scale = o.other_number.contains("calibration_scale");
-  return {read_id_field(b, o),
-          signal,
-          integer(b, "read_number", 32, false),
-          single(b, "calibration_offset"),
-          text(b, "pore_type", dictionary(b, 3)),
-          other_scale ? integer(b, "calibration_scale", 32, true) : single(b, "calibration_scale"),
-          integer(b, "num_samples", 64, false),
-          o.not_coded.contains("run_info") ? text(b, "run_info") : text(b, "run_info", dictionary(b, 7))};
+  std::vector<Offset<ipc::Field>> fields = {read_id_field(b, o),
+                                            signal,
+                                            integer(b, "read_number", 32, false),
+                                            single(b, "calibration_offset"),
+                                            text(b, "pore_type", dictionary(b, 3)),
+                                            other_scale ? integer(b, "calibration_scale", 32, true) : single(b, "calibration_scale"),
+                                            integer(b, "num_samples", 64, false),
+                                            o.not_coded.contains("run_info") ? text(b, "run_info") : text(b, "run_info", dictionary(b, 7))};
+  if (o.channel_bits > 0) fields.push_back(integer(b, "channel", o.channel_bits, false));
+  if (o.second_channel) fields.push_back(integer(b, "channel_32bit", 32, false));
+  return fields;
 }
 
 // Calls use(begin, end) for each batch of `rows` rows.
@@ -358,10 +364,23 @@ inline std::string pod5_file(const std::vector<Read>& reads, const std::vector<R
       run_names.push_back(runs[run].id);
     }
     const std::size_t rows = end - begin;
-    table.batch({odd(options, "read_id", rows, fixed(ids)), odd(options, "signal", rows, lists<std::int32_t>(sizes, numbers(signal_rows))),
-                 numbers(read_numbers), numbers(offsets), numbers(pores), numbers(scales), numbers(samples),
-                 options.not_coded.contains("run_info") ? texts<std::int32_t>(run_names) : numbers(run_numbers)},
-                rows);
+    std::vector<std::uint16_t> small_channels;
+    std::vector<std::uint32_t> channels;
+    for (std::size_t i = begin; i < end; ++i) {
+      channels.push_back(reads[i].channel);
+      small_channels.push_back(reads[i].channel > 65535 ? 0 : static_cast<std::uint16_t>(reads[i].channel));
+    }
+    std::vector<Part> parts = {odd(options, "read_id", rows, fixed(ids)),
+                               odd(options, "signal", rows, lists<std::int32_t>(sizes, numbers(signal_rows))),
+                               numbers(read_numbers),
+                               numbers(offsets),
+                               numbers(pores),
+                               numbers(scales),
+                               numbers(samples),
+                               options.not_coded.contains("run_info") ? texts<std::int32_t>(run_names) : numbers(run_numbers)};
+    if (options.channel_bits > 0) parts.push_back(options.channel_bits == 16 ? numbers(small_channels) : numbers(channels));
+    if (options.second_channel) parts.push_back(numbers(channels));
+    table.batch(parts, rows);
   });
 
   const std::string marker(16, '\x5A');

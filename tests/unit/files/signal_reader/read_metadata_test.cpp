@@ -55,7 +55,7 @@ std::string plain_record(const signal_fixture::Read& read, SignalCompression sig
 TEST_CASE("records of every compression say where and when they were sequenced") {
   RecordDecoder decoder;
   for (const RecordCompression record : {RecordCompression::none, RecordCompression::zlib, RecordCompression::zstd})
-    for (const SignalCompression signal : {SignalCompression::none, SignalCompression::svb_zd})
+    for (const SignalCompression signal : {SignalCompression::none, SignalCompression::svb_zd, SignalCompression::ex_zd})
       for (const signal_fixture::Read& read : signal_fixture::some_reads()) {
         const Slow5Header header = header_of(signal_fixture::blow5({}, record, signal, lines));
         REQUIRE(header.auxiliary.size() == 8);
@@ -143,4 +143,23 @@ TEST_CASE("a POD5 file without these columns says what it has") {
   CHECK(metadata.sampling_rate == 4000);
   CHECK(metadata.channel == ReadMetadata::unknown);
   CHECK(metadata.start_sample == ReadMetadata::unknown);
+}
+
+TEST_CASE("channels of POD5 files of every version") {
+  struct Layout {
+    int bits;
+    bool second;
+    std::uint32_t channel;
+  };
+  for (const Layout& layout : {Layout{16, false, 507}, Layout{32, false, 70'001}, Layout{16, true, 70'001}, Layout{16, true, 12}}) {
+    pod5_fixture::Read read{"00000000-0000-0000-0000-000000000001", std::vector<std::int16_t>(250, 7)};
+    read.channel = layout.channel;
+    pod5_fixture::Options options;
+    options.channel_bits = layout.bits;
+    options.second_channel = layout.second;
+    const std::string bytes = pod5_fixture::pod5_file({read}, {{"run_a"}}, options);
+    const MemoryBytes source(bytes);
+    const Pod5Reads reads(source);
+    CHECK(read_metadata(reads, reads.place_at(0)).channel == layout.channel);
+  }
 }

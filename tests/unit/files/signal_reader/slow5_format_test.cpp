@@ -76,14 +76,12 @@ TEST_CASE("a header that is wrong is refused with what is wrong") {
   CHECK(header_of("#slow5_version\t0.2.0\n#num_read_groups\t0\n") == HeaderStatus::malformed);
   CHECK(header_of("#slow5_version\t0.2.0\n#num_read_groups\t1\n@a\tb\tc\n") == HeaderStatus::malformed);
   CHECK(header_of("#slow5_version\t0.2.0\n#num_read_groups\t1\n#char*\tint\n") == HeaderStatus::malformed);
-}
-
-TEST_CASE("the chemistry follows experiment type and kit") {
-  CHECK(std::string(chemistry("genomic_dna", "sqk-lsk109")) == "dna_r9");
-  CHECK(std::string(chemistry("", "")) == "dna_r9");
-  CHECK(std::string(chemistry("genomic_dna", "SQK-LSK114")) == "dna_r10");
-  CHECK(std::string(chemistry("rna", "sqk-rna002")) == "rna_r9");
-  CHECK(std::string(chemistry("rna", "sqk-rna004")) == "rna_004");
+  const std::string head = "#slow5_version\t0.2.0\n#num_read_groups\t1\n#char*\tuint32_t\tdouble\tdouble\tdouble\tdouble\tuint64_t\tint16_t*";
+  const std::string names = "\n#read_id\tread_group\tdigitisation\toffset\trange\tsampling_rate\tlen_raw_signal\traw_signal";
+  CHECK(header_of(head + "\tint32_t" + names + "\tread_number\n") == HeaderStatus::ok);
+  CHECK(header_of(head + "\tint32_t\tchar*" + names + "\tread_number\n", &problem) == HeaderStatus::malformed);
+  CHECK(problem == "the header has 2 types and 1 names of auxiliary columns");
+  CHECK(header_of(head + names + "\tread_number\n") == HeaderStatus::malformed);
 }
 
 TEST_CASE("records of every format and compression decode to what was written") {

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include "signal_reader/chemistry.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+namespace sluice::signal_reader {
+namespace {
+
+enum class Pore : std::uint8_t { unknown, r9, r9_5, r10_0, r10_3, r10_4, r10_4_1, rna_004 };
+// What a kit is for. `r9_time`: DNA of R9.4.1 and of the pores that came beside it; `q20`: chemistry 12, of R10.4, which was also sold for R9.4.1.
+enum class Kit : std::uint8_t { none, unknown, r9_time, q20, r10_4_1, rna_r9, rna_004 };
+
+std::string upper_case(std::string_view text) {
+  std::string result(text == "." ? std::string_view() : text);
+  for (char& c : result)
+    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
+  return result;
+}
+
+template <std::size_t n>
+bool is_one_of(std::string_view word, const std::array<std::string_view, n>& words) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+// The kit without its maker's prefix and what stands behind the first word: LSK114 of SQK-LSK114-XL.
+std::string_view word_of_kit(std::string_view kit) {
+  for (const std::string_view prefix : {"SQK-", "OND-SQK-", "EXP-"})
+    if (kit.starts_with(prefix)) kit.remove_prefix(prefix.size());
+  while (kit.starts_with("-")) kit.remove_prefix(1);
+  if (kit.starts_with("260")) kit.remove_prefix(3);  // dorado writes one kit of 260 bases a second so
+  return kit.substr(0, kit.find('-'));
+}
+
+Kit kit_of(std::string_view kit) {
+  constexpr std::array<std::string_view, 34> r9_time = {"CS9109", "LRK001", "LWP001", "LWB001", "PSK004", "PBK004", "RAD001", "RAD002", "RAD003",
+                                                        "RAD004", "RAS201", "RAB201", "RAB204", "RBK001", "RBK004", "RLB001", "RLI001", "RPB004",
+                                                        "ULK001", "16S024", "RBP004", "MAP005", "MAP006", "NSK007", "LSK007", "NBD103", "NBD104",
+                                                        "LWK001", "LSK308", "PCB004", "CAS106", "DNA001", "LSK208", "EXP103"};
+  constexpr std::array<std::string_view, 5> q20 = {"LSK112", "NBD112", "RBK112", "RAD112", "Q20EA"};
+  if (kit.empty()) return Kit::none;
+  const std::string_view word = word_of_kit(kit);
+  if (word == "RNA004" || word == "DRB004") return Kit::rna_004;
+  if (word == "RNA001" || word == "RNA002") return Kit::rna_r9;
+  if (word.find("114") != std::string_view::npos || kit.find("114") != std::string_view::npos) return Kit::r10_4_1;
+  if (is_one_of(word, q20)) return Kit::q20;
+  if (is_one_of(word, r9_time) || kit.starts_with("VSK-") || word == "VSK") return Kit::r9_time;
+  // Three letters and the number of their time: LSK109, PCS111.
+  constexpr std::array<std::string_view, 4> times = {"108", "109", "110", "111"};
+  if (word.size() == 6 && is_one_of(word.substr(3), times)) return Kit::r9_time;
+  return Kit::unknown;
+}
+
+Pore pore_of_flow_cell(std::string_view flow_cell) {
+  const auto has = [&](std::string_view number) { return flow_cell.find(number) != std::string_view::npos; };
+  if (flow_cell.empty()) return Pore::unknown;
+  if (has("004RA")) return Pore::rna_004;
+  if (has("114")) return Pore::r10_4_1;
+  if (has("112")) return Pore::r10_4;
+  if (has("111")) return Pore::r10_3;
+  if (has("MIN110")) return Pore::r10_0;
+  if (has("MIN107")) return Pore::r9_5;
+  for (const std::string_view number : {"FLG001", "MIN106", "MINSP6", "PRO001", "PRO002"})
+    if (has(number)) return Pore::r9;
+  return Pore::unknown;
+}
+
+const char* dna_name(Pore pore) {
+  switch (pore) {
+    case Pore::r9_5:
+      return "dna_r9_5";
+    case Pore::r10_0:
+      return "dna_r10_0";
+    case Pore::r10_3:
+      return "dna_r10_3";
+    case Pore::r10_4:
+      return "dna_r10_4";
+    case Pore::r10_4_1:
+      return "dna_r10";
+    case Pore::rna_004:
+      return "rna_004";
+    default:
+      return "dna_r9";
+  }
+}
+
+// "" if the name of a configuration or model says nothing.
+const char* of_configuration(std::string_view configuration) {
+  struct Name {
+    std::string_view part;
+    const char* chemistry;
+  };
+  constexpr std::array<Name, 10> names = {{{"R10.4.1", "dna_r10"},
+                                           {"R10.4_", "dna_r10_4"},
+                                           {"R10.3_", "dna_r10_3"},
+                                           {"RNA004", "rna_004"},
+                                           {"RNA_RP4", "rna_004"},
+                                           {"R9P4P1-W97A", "rna_004"},
+                                           {"RNA_R9", "rna_r9"},
+                                           {"RNA002", "rna_r9"},
+                                           {"DNA_R9.5", "dna_r9_5"},
+                                           {"DNA_R9.4.1", "dna_r9"}}};
+  for (const Name& name : names)
+    if (configuration.find(name.part) != std::string_view::npos) return name.chemistry;
+  return "";
+}
+
+}  // namespace
+
+Chemistry chemistry_of(const ChemistryFacts& facts) {
+  const std::string flow_cell = upper_case(facts.flow_cell), kit_name = upper_case(facts.kit), type = upper_case(facts.experiment_type);
+  const std::string configuration = upper_case(facts.configuration);
+  const Pore pore = pore_of_flow_cell(flow_cell);
+  const Kit kit = kit_of(kit_name);
+  const std::string configured = of_configuration(configuration);
+  const bool kit_is_known = kit != Kit::none && kit != Kit::unknown;
+  const bool is_slow = facts.rate_hz >= 3000 && facts.rate_hz <= 3012;  // of RNA001 and RNA002 alone
+  Chemistry found;
+  const auto doubt = [&](const std::string& text) { found.doubt += (found.doubt.empty() ? "" : ", and ") + text; };
+  const auto contradicts = [&] {
+    doubt("says the flow cell " + std::string(facts.flow_cell) + " and the sequencing kit '" + std::string(facts.kit) +
+          "', which do not belong together");
+  };
+
+  // RNA is the kit's matter, the pore that of the flow cell.
+  if (kit == Kit::rna_004) {
+    found.name = "rna_004";
+    if (pore != Pore::unknown && pore != Pore::rna_004) contradicts();
+  } else if (pore == Pore::rna_004) {
+    found.name = "rna_004";
+    if (kit_is_known) contradicts();
+  } else if (kit == Kit::rna_r9) {
+    // The first runs of RNA004 had the kit of RNA002 in their headers, and the rate of today's.
+    const bool is_early = configured == "rna_004" || (configured.empty() && facts.rate_hz == 4000 && flow_cell.starts_with("FLO-PRO"));
+    found.name = is_early ? "rna_004" : "rna_r9";
+    if (is_early && configured.empty()) doubt("says '" + std::string(facts.kit) + "' with 4000 Hz, as the first runs of RNA004 did");
+    if (pore != Pore::unknown && pore != Pore::r9 && pore != Pore::r9_5) contradicts();
+  } else if (type == "RNA" && kit != Kit::r10_4_1 && (pore == Pore::unknown || pore == Pore::r9 || pore == Pore::r9_5)) {
+    found.name = configured == "rna_004" ? "rna_004" : "rna_r9";
+    if (kit_is_known) doubt("says the experiment type rna and the sequencing kit '" + std::string(facts.kit) + "' of DNA");
+  } else if (pore != Pore::unknown) {
+    found.name = dna_name(pore);
+    const bool belongs = kit == Kit::r10_4_1 ? pore == Pore::r10_4_1
+                         : kit == Kit::q20   ? pore == Pore::r10_4 || pore == Pore::r9
+                                             : pore != Pore::r10_4_1 && pore != Pore::r10_4;
+    if (kit_is_known && !belongs) contradicts();
+    if (!kit_is_known && pore == Pore::r9 && is_slow) {
+      found.name = "rna_r9";
+      doubt("does not say whether it is of RNA, and has the rate of RNA002");
+    } else if (!kit_is_known && pore == Pore::r9 && type.empty() && configured.empty()) {
+      doubt("does not say whether its flow cell " + std::string(facts.flow_cell) + " was used for DNA or RNA");
+    }
+  } else if (kit == Kit::r10_4_1) {
+    found.name = "dna_r10";
+  } else if (kit == Kit::r9_time) {
+    found.name = "dna_r9";
+  } else if (!configured.empty()) {
+    found.name = configured;
+  } else {
+    found.name = is_slow ? "rna_r9" : "dna_r9";
+    if (kit == Kit::q20)
+      doubt("is of the sequencing kit '" + std::string(facts.kit) +
+            "', which was used with the pores R10.4 and R9.4.1, and does not say its flow cell");
+    else if (kit == Kit::none)
+      doubt("does not say its sequencing kit or its flow cell");
+  }
+  if (kit == Kit::unknown && pore == Pore::unknown && configured.empty())
+    doubt("is of the sequencing kit '" + std::string(facts.kit) + "', which sluice does not know");
+  // Where the basecaller was set up for another pore, the header was filled in wrongly, or the reads were.
+  if (!configured.empty() && configured != found.name) doubt("was basecalled as " + configured);
+  return found;
+}
+
+Chemistry chemistry_of(const Slow5Header& header, std::uint32_t read_group) {
+  const auto first_of = [&](std::initializer_list<std::string_view> names) {
+    std::string_view value;
+    for (const std::string_view name : names)
+      if (value.empty() || value == ".") value = header.attribute(name, read_group);
+    return value;
+  };
+  ChemistryFacts facts;
+  facts.flow_cell = first_of({"flow_cell_product_code", "flowcell_type", "flow_cell_type"});
+  facts.kit = first_of({"sequencing_kit", "experiment_kit"});
+  if (facts.kit == "genomic_dna" || facts.kit == "rna") facts.kit = {};  // what experiment_kit says in headers of 2016 and 2017
+  facts.experiment_type = header.attribute("experiment_type", read_group);
+  facts.configuration = first_of({"basecall_config_filename", "basecall_model"});
+  const std::string_view rate = first_of({"sample_frequency", "sample_rate"});
+  std::from_chars(rate.data(), rate.data() + rate.size(), facts.rate_hz);
+  return chemistry_of(facts);
+}
+
+}  // namespace sluice::signal_reader
