@@ -2,6 +2,8 @@
 // SPDX-FileCopyrightText: The sluice authors
 #include "config/pipeline_file.hpp"
 
+#include <cerrno>
+#include <cstring>
 #include <fstream>
 
 namespace sluice {
@@ -13,7 +15,8 @@ std::optional<std::string> read_pipeline_text(const std::filesystem::path& file,
   std::string text(largest + 1, '\0');
   if (stream) stream.read(text.data(), static_cast<std::streamsize>(text.size()));
   if (!stream.is_open() || stream.bad() || (stream.fail() && !stream.eof())) {
-    diagnostics.error({file.string(), 0, 0}, "", std::string(what) + " cannot be read", "does it exist, and may you read it?");
+    diagnostics.error({file.string(), 0, 0}, "", std::string(what) + " cannot be read: " + std::strerror(errno),
+                      "does it exist, and may you read it?");
     return std::nullopt;
   }
   text.resize(static_cast<std::size_t>(stream.gcount()));

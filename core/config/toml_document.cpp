@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <exception>
+#include <new>
 #include <stdexcept>
 
 // Some assertions of toml++ 3.3 can be reached from bad input ("[\x1dx]", found by fuzz_toml): with NDEBUG they vanish, or promise the
@@ -270,6 +271,8 @@ std::optional<TomlNode> parse_toml(std::string_view text, const std::string& fil
   } catch (const toml::parse_error& error) {
     diagnostics.error({file, static_cast<int>(error.source().begin.line), static_cast<int>(error.source().begin.column)}, "",
                       std::string(error.description()), "correct the TOML syntax");
+  } catch (const std::bad_alloc&) {
+    throw;  // not the file's fault
   } catch (const std::exception& error) {
     diagnostics.error({file, 0, 0}, "", std::string("cannot be read as TOML: ") + error.what());
   }

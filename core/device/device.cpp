@@ -2,6 +2,8 @@
 // SPDX-FileCopyrightText: The sluice authors
 #include "device/device.hpp"
 
+#include <cstddef>
+#include <new>
 #include <sluice/failure.hpp>
 #include <utility>
 
@@ -151,13 +153,17 @@ void Device::raise(sluice_status status, const std::string& what, const sluice_e
 namespace {
 
 std::vector<std::shared_ptr<Device>>& left_devices() {
-  static auto* const devices = new std::vector<std::shared_ptr<Device>>;
+  // Never destroyed, as they are the system's; and needs no memory, as a run that had too little of it ends here, too.
+  using Devices = std::vector<std::shared_ptr<Device>>;
+  alignas(Devices) static std::byte room[sizeof(Devices)];
+  static auto* const devices = new (room) Devices;
   return *devices;
 }
 
 }  // namespace
 
 void leave_to_the_system(std::vector<std::shared_ptr<Device>> devices) {
+  if (left_devices().empty()) return left_devices().swap(devices);
   for (std::shared_ptr<Device>& device : devices) left_devices().push_back(std::move(device));
 }
 

@@ -5,7 +5,9 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <exception>
 #include <mutex>
+#include <new>
 #include <sluice/failure.hpp>
 #include <thread>
 #include <utility>
@@ -42,6 +44,18 @@ struct DeviceOpening::State {
     std::unique_lock lock(mutex);
     while (!stopped && seconds > 0 && !(seconds_left && seconds_left() > times_as_long * seconds)) changed.wait_for(lock, look_again_after);
     return !stopped;
+  }
+
+  // Where something went wrong that no device is to blame for: the run goes on with what is open, or says that no device is left. Should there not
+  // even be room to say so, threads are held back for a second.
+  void give_up(const char* why) noexcept {
+    try {
+      const std::lock_guard lock(mutex);
+      problems.push_back(std::string("devices could not be opened: ") + why);
+      come = false;
+      flush();
+    } catch (...) {
+    }
   }
 
   void say_that_they_come(bool now) {
@@ -91,8 +105,10 @@ DeviceOpening::DeviceOpening(std::vector<const sluice_device_provider*> provider
   std::thread([state = state_, providers = std::move(providers), wish = std::move(wish), limit_bytes, start] {
     try {
       state->open_all(providers, wish, limit_bytes, start);
-    } catch (...) {  // no room, say: the run goes on with what is open, or says that no device is left
-      state->say_that_they_come(false);
+    } catch (const std::bad_alloc&) {
+      state->give_up("out of memory");
+    } catch (const std::exception& exception) {
+      state->give_up(exception.what());
     }
     {
       const std::lock_guard lock(state->mutex);

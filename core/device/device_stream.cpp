@@ -199,7 +199,12 @@ std::shared_ptr<DeviceEvent> DeviceStream::record() {
   sluice_error error{};
   if (const sluice_status status = device_.provider().record(device_.raw(), stream_, &event, &error); status != SLUICE_OK)
     device_.raise(status, "a stream of", error);
-  return std::make_shared<DeviceEvent>(device_, event);
+  try {
+    return std::make_shared<DeviceEvent>(device_, event);
+  } catch (...) {
+    device_.provider().forget(device_.raw(), event);
+    throw;
+  }
 }
 
 void DeviceStream::wait_for(const DeviceEvent& event) {

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <fstream>
 #include <sstream>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
@@ -28,7 +29,7 @@ std::string first_line(const fs::path& file) {
 double number(const std::string& text) {
   try {
     return std::stod(text);
-  } catch (const std::exception&) {
+  } catch (const std::logic_error&) {
     return -1;  // "max", or no such file
   }
 }

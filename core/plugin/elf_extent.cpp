@@ -6,6 +6,7 @@
 #include <link.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdint>
 #include <cstring>
 #include <fstream>
@@ -52,7 +53,7 @@ std::string elf_problem(const std::filesystem::path& file) {
   std::error_code error;
   const std::uint64_t size = std::filesystem::file_size(file, error);
   std::ifstream stream(file, std::ios::binary);
-  if (error || !stream) return "cannot be read";
+  if (error || !stream) return std::string("cannot be read: ") + (error ? error.message() : std::strerror(errno));
   ElfW(Ehdr) header{};
   stream.read(reinterpret_cast<char*>(&header), sizeof header);
   const bool is_elf = stream.gcount() >= SELFMAG && std::memcmp(header.e_ident, ELFMAG, SELFMAG) == 0;

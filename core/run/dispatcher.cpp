@@ -36,6 +36,27 @@ struct Dispatcher::Division {
   std::size_t left;
 };
 
+// A call that the scheduler has begun. When the last copy goes it is over, also where it could not be made or has ended with an exception.
+class Dispatcher::Job {
+ public:
+  Job(Dispatcher& dispatcher, Assignment&& made) noexcept : assignment(std::move(made)), dispatcher_(dispatcher) {
+    const std::lock_guard lock(dispatcher_.mutex_);
+    ++dispatcher_.jobs_;
+  }
+  ~Job() {
+    dispatcher_.scheduler_.completed(assignment, dispatcher_.run_.seconds(), CallOutcome::failed);  // nothing where it has been told before
+    // Under the lock, so that the object is still there while its condition is notified.
+    const std::lock_guard lock(dispatcher_.mutex_);
+    if (--dispatcher_.jobs_ == 0) dispatcher_.idle_.notify_all();
+  }
+  Job(const Job&) = delete;
+
+  Assignment assignment;
+
+ private:
+  Dispatcher& dispatcher_;
+};
+
 Dispatcher::Dispatcher(RunContext& run, const Segments& segments, Devices devices, Spawn spawn)
     : run_(run),
       segments_(segments),
@@ -77,25 +98,30 @@ void Dispatcher::add_device(const std::shared_ptr<Device>& device, int streams) 
   const sluice_device_info& info = device->info();
   const LaneTraits traits{device->name(),        device->kind(),        streams,
                           info.bytes_per_second, info.seconds_per_copy, static_cast<double>(device->limit())};
-  std::size_t number = 0;
-  {
-    const std::lock_guard lock(mutex_);
-    number = lanes_.size();
-    lanes_.push_back(std::move(lane));
-  }
-  scheduler_.add_lane(traits, run_.seconds());
-  devices_come_since_ = run_.seconds();  // so far it has only come
-  // A profile's costs are in each stage's own unit of work: they can't be added up for several stages.
-  if (run_.options.profile)
-    for (std::size_t stage = 0; stage < run_.plan.stages.size(); ++stage) {
-      if (!segments_[stage] || segments_[stage]->stages().size() > 1) continue;
-      const sluice_stage_descriptor& d = *run_.plan.stages[stage].stage->entry.descriptor;
-      for (const std::uint32_t k : run_.implementations[stage])
-        for (const std::size_t of : {std::size_t{0}, number})
-          if (const StageCost* cost = run_.options.profile->find(d.id, d.implementations[k].device, of == 0 ? "" : info.name))
-            scheduler_.prime(stage, k, of == 0 ? "cpu" : traits.name,
-                             {cost->seconds_per_call, cost->seconds_per_work, cost->seconds_per_largest_row});
+  // The books of half a lane are none to go on with.
+  try {
+    std::size_t number = 0;
+    {
+      const std::lock_guard lock(mutex_);
+      number = lanes_.size();
+      lanes_.push_back(std::move(lane));
     }
+    scheduler_.add_lane(traits, run_.seconds());
+    devices_come_since_ = run_.seconds();  // so far it has only come
+    // A profile's costs are in each stage's own unit of work: they can't be added up for several stages.
+    if (run_.options.profile)
+      for (std::size_t stage = 0; stage < run_.plan.stages.size(); ++stage) {
+        if (!segments_[stage] || segments_[stage]->stages().size() > 1) continue;
+        const sluice_stage_descriptor& d = *run_.plan.stages[stage].stage->entry.descriptor;
+        for (const std::uint32_t k : run_.implementations[stage])
+          for (const std::size_t of : {std::size_t{0}, number})
+            if (const StageCost* cost = run_.options.profile->find(d.id, d.implementations[k].device, of == 0 ? "" : info.name))
+              scheduler_.prime(stage, k, of == 0 ? "cpu" : traits.name,
+                               {cost->seconds_per_call, cost->seconds_per_work, cost->seconds_per_largest_row});
+      }
+  } catch (...) {
+    run_.fail_with_current_exception("");
+  }
   go_on();
 }
 
@@ -216,36 +242,45 @@ void Dispatcher::add(std::shared_ptr<Piece> piece, const CallSize& size, bool di
     if (const auto row_work = stage.row_work_of(piece->input, task.size.work)) task.rows = std::make_shared<const RowOrder>(*row_work);
   if (offered > 1 || !on_cpu) describe_place(*piece->input, segment.input(), task);
   if (divisible && piece->excluded.empty() && stage.kind() == SLUICE_MAP) task.like = kind_of(*piece->input);
-  task.payload = std::move(piece);
+  task.payload = piece;  // shared: should there be no room for the task, the piece ends behind this call, outside the scheduler
   scheduler_.add(std::move(task));
 }
 
-void Dispatcher::go_on() {
-  while (auto assignment = scheduler_.take(run_.seconds(), progress())) {
-    const std::size_t number = assignment->lane;
-    auto shared = std::make_shared<Assignment>(std::move(*assignment));
-    {
-      const std::lock_guard lock(mutex_);
-      ++jobs_;
+// Nothing leaves it, as whoever calls it has something else to end. What could not be begun ends the run.
+void Dispatcher::go_on() noexcept {
+  try {
+    while (!run_.cancelled()) {
+      std::optional<Assignment> assignment = scheduler_.take(run_.seconds(), progress());
+      if (!assignment) break;
+      begin(std::move(*assignment));
     }
-    // Nothing leaves a thread. What a call that could not even be begun was for is told by the end of its `done`.
-    const auto job = [this, shared](DeviceStream* stream) {
-      try {
-        carry_out(std::move(*shared), stream);
-      } catch (...) {
-        run_.fail_with_current_exception("");
-      }
-      // Under the lock, so that the object is still there while its condition is notified.
-      const std::lock_guard lock(mutex_);
-      if (--jobs_ == 0) idle_.notify_all();
-    };
-    if (number == 0)
-      spawn_([job] { job(nullptr); });
-    else
-      lane(number).submit(job);
+    fail_stranded();
+  } catch (...) {
+    run_.fail_with_current_exception("");
   }
+  if (!run_.cancelled()) return;
+  while (std::optional<Assignment> waiting = scheduler_.give_up()) give_up(*waiting);
+}
+
+void Dispatcher::begin(Assignment&& assignment) {
+  const std::size_t number = assignment.lane;
+  const auto job = [this, made = std::make_shared<Job>(*this, std::move(assignment))](DeviceStream* stream) {
+    try {
+      carry_out(made->assignment, stream);
+    } catch (...) {
+      run_.fail_with_current_exception(run_.plan.stages[made->assignment.task.stage].stage->name);
+    }
+    go_on();
+  };
+  if (number == 0)
+    spawn_([job] { job(nullptr); });
+  else
+    lane(number).submit(job);
+}
+
+void Dispatcher::fail_stranded() {
   for (Task& task : scheduler_.stranded()) {
-    const auto piece = std::static_pointer_cast<Piece>(std::exchange(task.payload, nullptr));
+    const auto piece = piece_of(task);
     CallResult result;
     std::string message = "no device is left that this stage can run on";
     {
@@ -258,34 +293,37 @@ void Dispatcher::go_on() {
   }
 }
 
-// One assignment, on the thread that makes its call.
-void Dispatcher::carry_out(Assignment assignment, DeviceStream* stream) {
-  {
-    const auto piece_of = [](Task& task) { return std::static_pointer_cast<Piece>(std::exchange(task.payload, nullptr)); };
-    const auto piece = piece_of(assignment.task);
-    Segment& segment = *piece->segment;
-    if (!assignment.more.empty()) {
-      Pieces pieces = {piece};
-      for (Task& task : assignment.more) pieces.push_back(piece_of(task));
-      carry_out_gathered(assignment, pieces, stream);
-    } else {
-      Done done = piece->done;
-      BatchHandle input = piece->input;
-      CallResult cutting;
-      if (assignment.parts > 1) {
-        done = part_done(piece, assignment);
-        if (!run_.cancelled()) run_call(cutting, [&] { input = segment.part_of(piece->input, assignment.rows); });
-        if (!cutting.ok()) segment.first().fail(cutting);
-      }
-      call(
-          assignment, segment, input, done, [&](const std::string& why) { try_again(assignment, *piece, input, done, why); }, stream);
-    }
+// Of a run that is cancelled. Where there is no room even to say so, the end of `done` does.
+void Dispatcher::give_up(Assignment& assignment) {
+  const auto piece = piece_of(assignment.task);
+  try {
+    (assignment.parts > 1 ? part_done(piece, assignment) : piece->done)(nullptr);
+  } catch (...) {
+    run_.fail_with_current_exception("");
   }
-  go_on();
+}
+
+// One assignment, on the thread that makes its call.
+void Dispatcher::carry_out(Assignment& assignment, DeviceStream* stream) {
+  if (!assignment.more.empty()) return carry_out_gathered(assignment, stream);
+  const auto piece = piece_of(assignment.task);
+  Segment& segment = *piece->segment;
+  Done done = piece->done;
+  BatchHandle input = piece->input;
+  CallResult cutting;
+  if (assignment.parts > 1) {
+    done = part_done(piece, assignment);
+    if (!run_.cancelled()) run_call(cutting, [&] { input = segment.part_of(piece->input, assignment.rows); });
+    if (!cutting.ok()) segment.first().fail(cutting);
+  }
+  call(
+      assignment, segment, input, done, [&](const std::string& why) { try_again(assignment, *piece, input, done, why); }, stream);
 }
 
 // Several batches in one call. Each gets its rows of the output; after a fault each is done elsewhere by itself.
-void Dispatcher::carry_out_gathered(const Assignment& assignment, const Pieces& pieces, DeviceStream* stream) {
+void Dispatcher::carry_out_gathered(Assignment& assignment, DeviceStream* stream) {
+  Pieces pieces = {piece_of(assignment.task)};
+  for (Task& task : assignment.more) pieces.push_back(piece_of(task));
   Segment& segment = *pieces.front()->segment;
   std::vector<BatchHandle> inputs;
   for (const auto& piece : pieces) inputs.push_back(piece->input);

@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "batch/batch.hpp"
@@ -39,7 +40,8 @@ class Dispatcher {
   bool calls_here(const Segment& segment) const {
     return devices_ == Devices::never || run_.implementations[segment.index()].empty() || segment.first().is_blocking();
   }
-  // Calls the segment with the batch; `done` is called exactly once, perhaps on another thread, with nullptr after a failure.
+  // Calls the segment with the batch; `done` is called exactly once, perhaps on another thread, with nullptr after a failure. Where not even that can
+  // be done the run has failed, and `done` ends uncalled.
   void submit(Segment& segment, const BatchHandle& input, const CallSize& size, Done done);
 
   // A device takes part from now on. streams: calls on it at once. Throws Failure when a stream can't be opened. Thread-safe.
@@ -69,6 +71,7 @@ class Dispatcher {
 
  private:
   struct Division;
+  class Job;
   // What the scheduler carries for a task.
   struct Piece {
     Segment* segment;
@@ -81,13 +84,17 @@ class Dispatcher {
 
   // What a call does, and for whom: one piece or part of one, or several pieces.
   using Pieces = std::vector<std::shared_ptr<Piece>>;
+  static std::shared_ptr<Piece> piece_of(Task& task) { return std::static_pointer_cast<Piece>(std::exchange(task.payload, nullptr)); }
   void call_here(Segment& segment, const BatchHandle& input, const CallSize& size, const Done& done);
   void add(std::shared_ptr<Piece> piece, const CallSize& size, bool divisible);
   void describe_place(const BatchData& batch, const sluice_port& needs, Task& task);
-  // Starts every call for which there is room, and fails what no lane can do any more.
-  void go_on();
-  void carry_out(Assignment assignment, DeviceStream* stream);
-  void carry_out_gathered(const Assignment& assignment, const Pieces& pieces, DeviceStream* stream);
+  // Starts every call for which there is room, and fails what no lane can do any more. Of a run that is cancelled nothing is left waiting.
+  void go_on() noexcept;
+  void begin(Assignment&& assignment);
+  void fail_stranded();
+  void give_up(Assignment& assignment);
+  void carry_out(Assignment& assignment, DeviceStream* stream);
+  void carry_out_gathered(Assignment& assignment, DeviceStream* stream);
   Done part_done(const std::shared_ptr<Piece>& whole, const Assignment& assignment);
   // One call. `again`: what is to be done elsewhere if the device fails.
   void call(const Assignment& assignment, Segment& segment, const BatchHandle& input, const Done& done,

@@ -105,22 +105,24 @@ void Scheduler::add(Task task) {
 }
 
 std::optional<Assignment> Scheduler::take(double now, const SourceProgress& progress) {
+  Payloads held;
   const std::lock_guard lock(mutex_);
-  if (std::optional<Assignment> ready = take_ready(now)) return ready;
+  if (std::optional<Assignment> ready = take_ready(now, held)) return ready;
   if (waiting_.empty()) return std::nullopt;
   if (began_ < 0) began_ = now;
   if (std::none_of(view_.lanes.begin(), view_.lanes.end(), [](const LaneView& lane) { return lane.has_room(); })) return std::nullopt;
   show_load(now);
   show_progress(now, progress);
   const std::optional<Choice> choice = decide();
-  return choice ? std::optional(carry_out(*choice, now)) : std::nullopt;
+  return choice ? std::optional(carry_out(*choice, now, held)) : std::nullopt;
 }
 
 // Also where the device is lost: there the call fails, and the part is done elsewhere.
-std::optional<Assignment> Scheduler::take_ready(double now) {
+std::optional<Assignment> Scheduler::take_ready(double now, Payloads& held) {
   for (std::size_t lane = 0; lane < lanes_.size(); ++lane) {
     std::deque<Assignment>& ready = lanes_[lane].ready;
     if (ready.empty() || view_.lanes[lane].running >= static_cast<std::size_t>(view_.lanes[lane].traits.slots)) continue;
+    held.push_back(ready.front().task.payload);
     Assignment next = std::move(ready.front());
     ready.pop_front();
     return start(std::move(next), now);
@@ -177,7 +179,9 @@ void Scheduler::refuse(const std::string& what, const std::string& why) {
 }
 
 // The first share begins now, the others as soon as their lanes have room.
-Assignment Scheduler::carry_out(const Choice& choice, double now) {
+Assignment Scheduler::carry_out(const Choice& choice, double now, Payloads& held) {
+  held.push_back(waiting_.find(choice.task).task->payload);
+  for (const std::uint64_t number : choice.more) held.push_back(waiting_.find(number).task->payload);
   const Task task = waiting_.remove(choice.task);
   StageView& stage = view_.stages[task.stage];
   StageBooks& books = stages_[task.stage];
@@ -287,6 +291,21 @@ void Scheduler::completed(const Assignment& call, double now, CallOutcome outcom
 std::vector<Task> Scheduler::stranded() {
   const std::lock_guard lock(mutex_);
   return waiting_.remove_stranded();
+}
+
+std::optional<Assignment> Scheduler::give_up() {
+  const std::lock_guard lock(mutex_);
+  for (LaneBooks& lane : lanes_) {
+    if (lane.ready.empty()) continue;
+    Assignment part = std::move(lane.ready.front());
+    lane.ready.pop_front();
+    return part;
+  }
+  std::optional<Task> task = waiting_.remove_any();
+  if (!task) return std::nullopt;
+  Assignment whole;
+  whole.task = std::move(*task);
+  return whole;
 }
 
 double Scheduler::batch_work(double usual, double largest, const SourceProgress& progress) {

@@ -44,6 +44,8 @@ class Scheduler {
   void completed(const Assignment& assignment, double now, CallOutcome outcome);
   // Tasks that no lane can do any more.
   std::vector<Task> stranded();
+  // Of a run that ends early: one batch that waits, or part of one that was to be called next. Needs no memory. Call again until there is none.
+  std::optional<Assignment> give_up();
 
   // The size of the next batch to read, in the source's work unit. usual: where only the CPU works; largest: what memory allows.
   double batch_work(double usual, double largest, const SourceProgress& progress);
@@ -73,9 +75,11 @@ class Scheduler {
   void show_costs(std::size_t stage, std::size_t candidate);
   void show_load(double now);
   void show_progress(double now, const SourceProgress& progress);
-  std::optional<Assignment> take_ready(double now);
+  // Holds what a call that can't be begun for want of memory was for, until the lock is gone: its end may lead back here.
+  using Payloads = std::vector<std::shared_ptr<void>>;
+  std::optional<Assignment> take_ready(double now, Payloads& held);
   std::optional<Choice> decide();
-  Assignment carry_out(const Choice& choice, double now);
+  Assignment carry_out(const Choice& choice, double now, Payloads& held);
   Assignment start(Assignment assignment, double now);
   double expected_seconds(const Assignment& assignment, const Candidate& candidate) const;
   double share_of_copies(const Assignment& assignment) const;

@@ -39,7 +39,7 @@ std::size_t WaitingTasks::group_of(const Task& task) {
 void WaitingTasks::count(WaitingGroup& group, const Task& task, double sign) const {
   group.work += sign * task.size.work;
   group.largest_row += sign * task.size.largest_row;
-  for (std::size_t lane = 0; lane < view_.lanes.size(); ++lane) group.copy_seconds[lane] += sign * copy_seconds(view_.lanes, task, lane);
+  for (std::size_t lane = 0; lane < group.copy_seconds.size(); ++lane) group.copy_seconds[lane] += sign * copy_seconds(view_.lanes, task, lane);
 }
 
 void WaitingTasks::add(Task task) {
@@ -77,9 +77,16 @@ std::vector<Task> WaitingTasks::remove_stranded() {
   for (WaitingGroup& group : view_.waiting) {
     const auto& candidates = view_.stages[group.stage].candidates;
     if (std::any_of(candidates.begin(), candidates.end(), [&](const Candidate& candidate) { return view_.may_do(group, candidate); })) continue;
+    if (!group.tasks.empty()) result.reserve(places_.size());  // once: no task may be lost for want of room
     while (!group.tasks.empty()) result.push_back(remove(group.tasks.begin()->second.number));
   }
   return result;
+}
+
+std::optional<Task> WaitingTasks::remove_any() {
+  for (WaitingGroup& group : view_.waiting)
+    if (!group.tasks.empty()) return remove(group.tasks.begin()->second.number);
+  return std::nullopt;
 }
 
 void WaitingTasks::lane_added() {

@@ -4,6 +4,7 @@
 // Puts tasks into the groups of a view and takes them out again, each in O(log n) for n that wait.
 
 #include <cstdint>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -27,6 +28,7 @@ class WaitingTasks {
   Task remove(std::uint64_t number);
   // Those that no lane can do any more.
   std::vector<Task> remove_stranded();
+  std::optional<Task> remove_any();
   // The view has one lane more.
   void lane_added();
 

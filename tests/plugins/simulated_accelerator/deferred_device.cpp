@@ -35,6 +35,16 @@ sluice_status fail(sluice_error* error, sluice_status status, const char* messag
   return status;
 }
 
+// No exception leaves a provider.
+template <class Body>
+sluice_status guarded(sluice_error* error, Body&& body) noexcept {
+  try {
+    return body();
+  } catch (const std::exception& exception) {
+    return fail(error, SLUICE_ERROR_MEMORY, exception.what());
+  }
+}
+
 sluice_status gone() { return settings().lost_after >= 0 && settings().calls > settings().lost_after ? SLUICE_ERROR_DEVICE_LOST : SLUICE_OK; }
 
 struct Event {
@@ -73,20 +83,18 @@ class Stream : public DeferredStream {
     }
     wake_.notify_all();
   }
-  sluice_status finish_all() {
-    const auto event = std::make_shared<Event>();
-    put([event] { return event->happen(), SLUICE_OK; });
-    event->wait();
-    const std::lock_guard lock(mutex_);
+  // Needs no memory, as a call that had none left waits for its stream, too.
+  sluice_status finish_all() noexcept {
+    std::unique_lock lock(mutex_);
+    idle_.wait(lock, [&] { return jobs_.empty() && !busy_; });
     return std::exchange(failure_, SLUICE_OK);
   }
   void launch(std::function<void()> kernel) override {
     put([kernel = std::move(kernel)] { return kernel(), SLUICE_OK; });
   }
   void finish() override {
-    const auto event = std::make_shared<Event>();
-    put([event] { return event->happen(), SLUICE_OK; });
-    event->wait();
+    std::unique_lock lock(mutex_);
+    idle_.wait(lock, [&] { return jobs_.empty() && !busy_; });
   }
 
  private:
@@ -99,18 +107,23 @@ class Stream : public DeferredStream {
         if (jobs_.empty()) return;
         job = std::move(jobs_.front());
         jobs_.pop_front();
+        busy_ = true;
       }
       // No two streams keep the same pace.
       if ((turn * 7 + static_cast<std::uint64_t>(number_) * 3) % 5 == 0) std::this_thread::sleep_for(std::chrono::microseconds(50));
       const sluice_status status = job();
+      job = nullptr;
       const std::lock_guard lock(mutex_);
       if (failure_ == SLUICE_OK) failure_ = status;
+      busy_ = false;
+      idle_.notify_all();
     }
   }
   const int number_;
   std::mutex mutex_;  // guards everything below
-  std::condition_variable wake_;
+  std::condition_variable wake_, idle_;
   std::deque<Job> jobs_;
+  bool busy_ = false;  // a job is being done
   sluice_status failure_ = SLUICE_OK;
   bool closing_ = false;
   std::thread thread_;
@@ -135,11 +148,13 @@ sluice_status describe(std::int32_t ordinal, sluice_device_info* info, sluice_er
   return SLUICE_OK;
 }
 
-sluice_status open(std::int32_t ordinal, void** device, sluice_error*) {
-  auto opened = std::make_unique<Device>();
-  opened->native_ordinal = native_ordinal_of(ordinal);
-  *device = opened.release();
-  return SLUICE_OK;
+sluice_status open(std::int32_t ordinal, void** device, sluice_error* error) {
+  return guarded(error, [&] {
+    auto opened = std::make_unique<Device>();
+    opened->native_ordinal = native_ordinal_of(ordinal);
+    *device = opened.release();
+    return SLUICE_OK;
+  });
 }
 
 void close(void* raw) {
@@ -158,9 +173,14 @@ sluice_status allocate(void* raw, void*, std::size_t bytes, void** memory) {
   *memory = std::malloc(bytes);
   if (*memory == nullptr) return SLUICE_ERROR_DEVICE_MEMORY;
   std::memset(*memory, 0x5A, bytes);
+  const sluice_status kept = guarded(nullptr, [&] {
+    const std::lock_guard lock(device.mutex);
+    device.freed.reserve(device.freed.size() + device.blocks.size() + 1);
+    device.blocks[*memory] = bytes;
+    return SLUICE_OK;
+  });
+  if (kept != SLUICE_OK) return std::free(*memory), SLUICE_ERROR_DEVICE_MEMORY;
   settings().bytes_allocated += static_cast<std::int64_t>(bytes);
-  const std::lock_guard lock(device.mutex);
-  device.blocks[*memory] = bytes;
   return SLUICE_OK;
 }
 
@@ -174,17 +194,23 @@ void free_memory(void* raw, void* stream, void* memory) {
     device->freed.push_back(memory);
   }
   settings().bytes_allocated -= static_cast<std::int64_t>(bytes);
-  stream_of(stream).put([memory, bytes] { return std::memset(memory, freed_byte, bytes), SLUICE_OK; });
+  // Without room for that it stays as it is: what is read after it was freed is not seen then.
+  guarded(nullptr, [&] {
+    stream_of(stream).put([memory, bytes] { return std::memset(memory, freed_byte, bytes), SLUICE_OK; });
+    return SLUICE_OK;
+  });
 }
 
 sluice_status copy(void*, void* stream, void* destination, const void* source, std::size_t bytes, sluice_error* error) {
-  stream_of(stream).put([=] {
-    if (gone() != SLUICE_OK) return gone();
-    spend(settings().seconds_per_copy + static_cast<double>(bytes) / settings().bytes_per_second);
-    std::memcpy(destination, source, bytes);
-    return static_cast<sluice_status>(SLUICE_OK);
+  return guarded(error, [&] {
+    stream_of(stream).put([=] {
+      if (gone() != SLUICE_OK) return gone();
+      spend(settings().seconds_per_copy + static_cast<double>(bytes) / settings().bytes_per_second);
+      std::memcpy(destination, source, bytes);
+      return static_cast<sluice_status>(SLUICE_OK);
+    });
+    return fail(error, gone(), "the simulated accelerator is gone, with what lay on it");
   });
-  return fail(error, gone(), "the simulated accelerator is gone, with what lay on it");
 }
 
 sluice_status copy_to_host(void* device, void* stream, void* destination, const void* source, std::size_t bytes, sluice_error* error) {
@@ -199,11 +225,13 @@ sluice_status copy_from_peer(void* device, void* stream, void* destination, void
 
 EventHandle& event_of(void* event) { return *static_cast<EventHandle*>(event); }
 
-sluice_status record(void*, void* stream, void** event, sluice_error*) {
-  auto* made = new EventHandle(std::make_shared<Event>());
-  stream_of(stream).put([event = *made] { return event->happen(), SLUICE_OK; });
-  *event = made;
-  return SLUICE_OK;
+sluice_status record(void*, void* stream, void** event, sluice_error* error) {
+  return guarded(error, [&] {
+    auto made = std::make_unique<EventHandle>(std::make_shared<Event>());
+    stream_of(stream).put([event = *made] { return event->happen(), SLUICE_OK; });
+    *event = made.release();
+    return SLUICE_OK;
+  });
 }
 
 sluice_device_provider make_provider() {
@@ -215,9 +243,11 @@ sluice_device_provider make_provider() {
   p.open = open;
   p.close = close;
   p.enter = enter;
-  p.open_stream = [](void* device, void** stream, sluice_error*) -> sluice_status {
-    *stream = static_cast<DeferredStream*>(new Stream(device_of(device).streams++));
-    return SLUICE_OK;
+  p.open_stream = [](void* device, void** stream, sluice_error* error) -> sluice_status {
+    return guarded(error, [&] {
+      *stream = static_cast<DeferredStream*>(new Stream(device_of(device).streams++));
+      return SLUICE_OK;
+    });
   };
   p.close_stream = [](void*, void* stream) { delete &stream_of(stream); };
   p.native_stream = [](void*, void* stream) { return stream; };
@@ -235,9 +265,11 @@ sluice_device_provider make_provider() {
   p.copy_to_host = copy_to_host;
   p.copy_from_peer = copy_from_peer;
   p.record = record;
-  p.wait = [](void*, void* stream, void* event, sluice_error*) -> sluice_status {
-    stream_of(stream).put([happens = event_of(event)] { return happens->wait(), SLUICE_OK; });
-    return SLUICE_OK;
+  p.wait = [](void*, void* stream, void* event, sluice_error* error) -> sluice_status {
+    return guarded(error, [&] {
+      stream_of(stream).put([happens = event_of(event)] { return happens->wait(), SLUICE_OK; });
+      return SLUICE_OK;
+    });
   };
   p.await = [](void*, void* event, sluice_error* error) -> sluice_status {
     event_of(event)->wait();

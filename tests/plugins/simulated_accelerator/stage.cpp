@@ -97,7 +97,7 @@ class SimulatedWork {
       }
     });
     if (settings().fail_behind_kernel) fail_if_told();
-    add_on_device(device, out, std::exchange(result.memory, nullptr));
+    add_on_device(device, out, result.memory);
   }
 
  private:
@@ -106,14 +106,24 @@ class SimulatedWork {
     const sluice_device* device;
     const void* buffers[2];
   };
-  static void add_on_device(const sluice_device& device, Output& out, void* memory) {
-    ArrowSchema schema = detail::make_schema("l");
-    ArrowDeviceArray array{};
+  // Takes the memory as soon as it has an owner.
+  static void add_on_device(const sluice_device& device, Output& out, void*& memory) {
+    struct Releases {  // what the host has not taken
+      ArrowSchema schema{};
+      ArrowDeviceArray array{};
+      ~Releases() {
+        if (array.array.release != nullptr) array.array.release(&array.array);
+        if (schema.release != nullptr) schema.release(&schema);
+      }
+    } column;
+    column.schema = detail::make_schema("l");
+    ArrowDeviceArray& array = column.array;
     array.device_type = ARROW_DEVICE_EXT_DEV;
     array.device_id = device.ordinal;
     array.array.length = out.rows();
     array.array.n_buffers = 2;
     auto* owner = new Owner{&device, {nullptr, memory}};
+    memory = nullptr;
     array.array.buffers = owner->buffers;
     array.array.private_data = owner;
     array.array.release = [](ArrowArray* released) {
@@ -123,7 +133,7 @@ class SimulatedWork {
       released->release = nullptr;
     };
     const std::uint64_t bytes[] = {0, static_cast<std::uint64_t>(out.rows()) * sizeof(std::int64_t)};
-    sluice_new_column made{sizeof made, "worked", &schema, nullptr, &array, std::size(bytes), bytes};
+    sluice_new_column made{sizeof made, "worked", &column.schema, nullptr, &array, std::size(bytes), bytes};
     out.add(made);
   }
 };
