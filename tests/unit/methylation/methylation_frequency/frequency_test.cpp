@@ -166,6 +166,41 @@ TEST_CASE("size and sequence are those of the lowest row, whichever came first")
   CHECK(sites_of(frequencies)[0].sequence == "EARLY");
 }
 
+TEST_CASE("rows of a saved state come behind those that are there") {
+  const auto saved = [](const FrequencyAccumulator& frequencies) {
+    std::string state;
+    sluice::StateWriter to(
+        [](void* text, const void* data, std::size_t bytes) -> sluice_status {
+          static_cast<std::string*>(text)->append(static_cast<const char*>(data), bytes);
+          return SLUICE_OK;
+        },
+        &state);
+    frequencies.save(to);
+    return state;
+  };
+  const auto with_row = [](std::uint64_t row, std::string_view sequence) {
+    FrequencyAccumulator frequencies;
+    Call call = call_at(7, 3.0, row);
+    call.sequence = sequence;
+    frequencies.add(call);
+    return frequencies;
+  };
+  // Row 4 of the first part, and row 2 of the second, which is the seventh of all where the first has five.
+  const std::string first = saved(with_row(4, "FIRST")), second = saved(with_row(2, "SECOND"));
+  FrequencyAccumulator both;
+  sluice::StateReader of_first(first), of_second(second);
+  both.restore(of_first, 0);
+  both.restore(of_second, 5);
+  CHECK(sites_of(both)[0].sequence == "FIRST");
+  CHECK(sites_of(both)[0].called_sites == 2);
+  // Where the first has none before it, the lower number is the earlier row.
+  FrequencyAccumulator beside;
+  sluice::StateReader again(first), beside_it(second);
+  beside.restore(again, 0);
+  beside.restore(beside_it, 0);
+  CHECK(sites_of(beside)[0].sequence == "SECOND");
+}
+
 TEST_CASE("accumulators merged in any order give what one would") {
   std::mt19937_64 random(5);
   std::normal_distribution<double> ratio(0.0, 5.0);

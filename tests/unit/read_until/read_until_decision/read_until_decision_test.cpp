@@ -124,6 +124,14 @@ TEST_CASE("a partial prefix waits, or is decided on where the score is clear") {
   CHECK(decide(0.2, 100, Prefix::partial, threshold, BeforeWhole::decide, 50) == Decision::accept);
   CHECK(decide(0.3, 100, Prefix::partial, threshold, BeforeWhole::decide, 50) == Decision::wait);
   CHECK(decide(0.41, 100, Prefix::partial, threshold, BeforeWhole::decide, 50) == Decision::reject);
+  // At the limits themselves: accepted at accept_below, rejected only above reject_above; 0 is a limit, only a negative one is none.
+  CHECK(decide(0.4, 100, Prefix::partial, threshold, BeforeWhole::decide, 50) == Decision::wait);
+  CHECK(decide(0.200001, 100, Prefix::partial, threshold, BeforeWhole::decide, 50) == Decision::wait);
+  const Threshold zero{.levels = 100, .threshold = 0.3, .accept_below = 0, .reject_above = 0};
+  CHECK(decide(0, 100, Prefix::partial, zero, BeforeWhole::decide, 50) == Decision::accept);
+  CHECK(decide(0.1, 100, Prefix::partial, zero, BeforeWhole::decide, 50) == Decision::reject);
+  CHECK(decide(0.41, 50, Prefix::partial, threshold, BeforeWhole::decide, 50) == Decision::reject);
+  CHECK(decide(0.41, 49, Prefix::partial, threshold, BeforeWhole::decide, 50) == Decision::wait);
   CHECK(decide(0.9, 100, Prefix::partial, {.levels = 100, .threshold = 0.3}, BeforeWhole::decide, 50) == Decision::wait);
 }
 

@@ -1,0 +1,229 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+# SPDX-FileCopyrightText: The sluice authors
+"""Changes constants, comparisons, borders and assignments in the sources of stages, and asks their unit tests which of them they notice.
+
+  mutants.py BUILD_DIR [--stages NAME,...] [--each N] [--seed S] [--build COMMAND] [--report FILE]
+
+All mutants of a stage are compiled into its unit test at once, each behind a switch (mutant.hpp); then the test runs once for each. A mutant is killed when
+the test fails, crashes or does not end. The sources are restored at the end, also after Ctrl-C; run it in a tree of its own if you go on working.
+"""
+import argparse, os, pathlib, re, signal, subprocess, sys, tempfile, time
+
+here = pathlib.Path(__file__).resolve().parent
+tree = here.parent.parent
+comparisons = {"<": ("less", ">"), "<=": ("less_equal", ">"), ">": ("greater", ">"), ">=": ("greater_equal", ">"), "==": ("equal", "=="), "!=": ("unequal", "!=")}
+becomes = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "=="}
+number = re.compile(r"(?<![\w.'])(\d[\d']*\.\d+(?:e[-+]?\d+)?[fF]?|\d[\d']*e[-+]?\d+|0x[0-9A-Fa-f']+[uUlL]*|\d[\d']*[uUlL]*)(?![\w.'])")
+operator = re.compile(r"(?<= )(<=|>=|==|!=|<|>)(?= )")
+assignment = re.compile(r"^(\s*)([A-Za-z_][\w.\[\]]*(?:->[\w.\[\]]+)*) [-+*|&]?= [^=].*;$")
+# What a result does not depend on: room, words for people, how long something may take, and what is only said to the scheduler.
+passed_over = re.compile(r"\breserve\(|static_assert|\bthrow\b|Failure|^\s*#|\boperator\b|\blog\(|prefetch|summary\(|\.option\(|template <|HWY_|\bcase\b|= 0;\s*$(?<=\) = 0;)")
+skipped_functions = re.compile(r"\b(estimate|describe|describe_with)\(.*\{\s*$")
+
+
+def hashed(seed, counter):
+    """splitmix64: a function of the two."""
+    z = (seed * 0x9E3779B97F4A7C15 + (counter + 1) * 0xD1B54A32D192ED03) & (2**64 - 1)
+    z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & (2**64 - 1)
+    z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & (2**64 - 1)
+    return z ^ (z >> 31)
+
+
+def blanked(line):
+    """The line with strings, characters and what is behind // replaced by blanks of the same length."""
+    line = re.sub(r'"(\\.|[^"\\])*"|\'(\\.|[^\'\\])\'', lambda m: "_" * len(m.group()), line)
+    at = line.find("//")
+    return line if at < 0 else line[:at]
+
+
+def changed_number(text):
+    suffix = re.search(r"[uUlLfF]*$", text).group() if not text.startswith("0x") else re.search(r"[uUlL]*$", text).group()
+    digits = text[: len(text) - len(suffix)].replace("'", "")
+    if digits.startswith("0x"):
+        return hex(int(digits, 16) + 1) + suffix
+    if re.search(r"[.e]", digits):
+        value = float(digits)
+        return (repr(value * 1.5) if value != 0 else "1.0") + suffix
+    return str(int(digits) + 1) + suffix
+
+
+class Site:
+    def __init__(self, path, line, begin, end, kind, before, after):
+        self.path, self.line, self.begin, self.end, self.kind, self.before, self.after = path, line, begin, end, kind, before, after
+
+    def __str__(self):
+        return f"{self.path.relative_to(tree)}:{self.line + 1}: {self.before} -> {self.after}"
+
+
+def sites_of(path):
+    lines = path.read_text().split("\n")
+    depth, until = 0, None
+    found = []
+    for index, raw in enumerate(lines):
+        line = blanked(raw)
+        opens = line.count("{") - line.count("}")
+        if until is None and skipped_functions.search(line):
+            until = depth
+        depth += opens
+        if until is not None:
+            if depth <= until:
+                until = None
+            continue
+        if passed_over.search(line) or not line.strip():
+            continue
+        # Lines that are not whole statements of a macro or a raw string are left alone by what follows: they do not match.
+        for match in operator.finditer(line):
+            found.append(Site(path, index, match.start(1), match.end(1), "comparison", match.group(1), becomes[match.group(1)]))
+        for match in number.finditer(line):
+            found.append(Site(path, index, match.start(1), match.end(1), "constant", match.group(1), changed_number(match.group(1))))
+        match = assignment.match(line)
+        if match and line.count("(") == line.count(")") and line.count("{") == line.count("}"):
+            found.append(Site(path, index, len(match.group(1)), len(line), "assignment", raw.strip(), "dropped"))
+    return found
+
+
+def write_mutated(path, original, chosen):
+    """chosen: (number, site) of this file."""
+    lines = original.split("\n")
+    for line in {site.line for _, site in chosen}:
+        text = lines[line]
+        for id, site in sorted((c for c in chosen if c[1].line == line), key=lambda c: (c[1].begin, -c[1].end), reverse=True):
+            if site.kind == "comparison":
+                name, second = comparisons[site.before]
+                new = f"{site.before} ::sluice_mutants::{name}<{id}>() {second}"
+            elif site.kind == "constant":
+                new = f"::sluice_mutants::value<{id}>({site.before}, {site.after})"
+            else:
+                new = f"{{ if (!::sluice_mutants::active<{id}>()) {text[site.begin:]} }}"
+            text = text[: site.begin] + new + ("" if site.kind == "assignment" else text[site.end:])
+        # A constant that is named is one at run time, so that it can be another.
+        if any(site.kind == "constant" for _, site in chosen if site.line == line):
+            text = re.sub(r"^(\s*)static constexpr\b", r"\1static inline const", text)
+            text = re.sub(r"\bconstexpr (?=[\w:<>]+ \w+ = )", "const ", text)
+        lines[line] = text
+    path.write_text(f'#include "{here}/mutant.hpp"\n#line 1 "{path}"\n' + "\n".join(lines))
+
+
+class Stage:
+    def __init__(self, folder, build, seed, each):
+        self.name, self.build = folder.name, build
+        self.test = build / "bin" / f"unit_{self.name}"
+        paths = sorted(p for p in folder.rglob("*") if p.suffix in (".cpp", ".hpp") and not p.name.startswith("cuda_"))
+        self.originals = {path: path.read_text() for path in paths}
+        sites = [site for path in paths for site in sites_of(path)]
+        order = sorted(range(len(sites)), key=lambda i: hashed(seed, sum(map(ord, self.name)) * 100003 + i))
+        self.all = len(sites)
+        # Some do not compile: others are there to take their places.
+        self.wanted = each
+        self.chosen = [(number + 1, sites[i]) for number, i in enumerate(order[: 2 * each])]
+
+    def write(self):
+        for path, original in self.originals.items():
+            here_chosen = [c for c in self.chosen if c[1].path == path]
+            if here_chosen:
+                write_mutated(path, original, here_chosen)
+            elif path.read_text() != original:
+                path.write_text(original)
+
+    def restore(self):
+        for path, original in self.originals.items():
+            path.write_text(original)
+
+    def drop(self, places, files):
+        """Takes out the mutants of these lines; where a message names no line of ours, all of the files that it names. Returns whether any was."""
+        before = len(self.chosen)
+        self.chosen = [c for c in self.chosen if (c[1].path.name, c[1].line) not in places]
+        if len(self.chosen) == before:
+            self.chosen = [c for c in self.chosen if c[1].path.name not in files]
+        return len(self.chosen) < before
+
+    def run(self, mutant, limit, reached=None):
+        environment = dict(os.environ, SLUICE_MUTANT=str(mutant))
+        if reached:
+            environment["SLUICE_MUTANTS_REACHED"] = reached
+        try:
+            return subprocess.run([self.test, "--abort-after=1", "--no-breaks"], env=environment, cwd=self.build, timeout=limit, capture_output=True).returncode
+        except subprocess.TimeoutExpired:
+            return -1
+
+    def judge(self):
+        with tempfile.NamedTemporaryFile() as file:
+            begin = time.monotonic()
+            code = self.run(-1, 1200, file.name)
+            base = time.monotonic() - begin
+            if code != 0:
+                print(f"{self.name}: its test fails without a mutant ({code})", flush=True)
+                return None
+            reached = {int(line) for line in file.read().split()}
+        # A constant that is never come past at run time is one of the compiler's (an array's size, a template's argument), or in code that no test runs.
+        self.chosen = [c for c in self.chosen if c[1].kind != "constant" or c[0] in reached][: self.wanted]
+        survivors = []
+        for id, site in self.chosen:
+            if id not in reached:
+                survivors.append((site, "no test comes past it"))
+            elif self.run(id, 30 + 10 * base) == 0:
+                survivors.append((site, ""))
+        return survivors
+
+
+def compile_all(stages, command):
+    """Builds the tests of all stages with their mutants, without those that do not compile. Returns the stages that could be built."""
+    left = list(stages)
+    for _ in range(12):
+        for stage in left:
+            stage.write()
+        made = subprocess.run([*command, *(name for stage in left for name in (stage.name, f"unit_{stage.name}"))], cwd=tree, capture_output=True, text=True)
+        if made.returncode == 0:
+            return left
+        text = made.stdout + made.stderr
+        # One message after another: each names its lines, those from where a template came, and those where a name was declared.
+        places = {(pathlib.Path(path).name, int(line) - 1) for path, line in re.findall(r"(/[^\s:]+):(\d+)", text)}
+        files = {name for name, _ in places}
+        if not any([stage.drop(places, files) for stage in left]):
+            print("does not build:\n" + text[-3000:], flush=True)
+            return []
+    return []
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("build")
+    parser.add_argument("--stages", default="")
+    parser.add_argument("--each", type=int, default=12)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--build-command", default="")
+    parser.add_argument("--report")
+    given = parser.parse_args()
+    build = pathlib.Path(given.build).resolve()
+    command = given.build_command.split() or ["cmake", "--build", str(build), "-j", str(os.cpu_count()), "--target"]
+    names = [name for name in given.stages.split(",") if name]
+    folders = [p for p in sorted(tree.glob("plugins/*/*")) if (p / "CMakeLists.txt").exists() and list(tree.glob(f"tests/unit/*/{p.name}"))]
+    for name in names:
+        if name not in [f.name for f in folders]:
+            sys.exit(f"there is no stage {name} with a unit test")
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    report = open(given.report, "a") if given.report else None
+    total = alive = 0
+    stages = [Stage(folder, build, given.seed, given.each) for folder in folders if not names or folder.name in names]
+    try:
+        built = compile_all(stages, command)
+    finally:
+        for stage in stages:
+            stage.restore()
+    for stage in built:
+        survivors = stage.judge()
+        if survivors is None:
+            continue
+        total += len(stage.chosen)
+        alive += len(survivors)
+        text = f"{stage.name}: {len(stage.chosen)} mutants of {stage.all} places, {len(survivors)} survive\n"
+        text += "".join(f"  {site}{': ' + why if why else ''}\n" for site, why in survivors)
+        for out in filter(None, (sys.stdout, report)):
+            out.write(text)
+            out.flush()
+    share = 100 * (total - alive) / max(total, 1)
+    print(f"mutants: {total}, {alive} survive: {share:.1f} % killed (seed {given.seed})")
+
+
+main()
