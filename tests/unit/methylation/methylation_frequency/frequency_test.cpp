@@ -170,7 +170,10 @@ TEST_CASE("rows of a saved state come behind those that are there") {
   const auto saved = [](const FrequencyAccumulator& frequencies) {
     std::string state;
     sluice::StateWriter to(
-        [](void* text, const void* data, std::size_t bytes) { static_cast<std::string*>(text)->append(static_cast<const char*>(data), bytes); },
+        [](void* text, const void* data, std::size_t bytes) -> sluice_status {
+          static_cast<std::string*>(text)->append(static_cast<const char*>(data), bytes);
+          return SLUICE_OK;
+        },
         &state);
     frequencies.save(to);
     return state;
