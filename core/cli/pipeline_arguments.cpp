@@ -6,6 +6,8 @@
 #include <cstdio>
 #include <iostream>
 #include <memory>
+#include <sluice/input_files.hpp>
+#include <sluice/staged_file.hpp>
 
 #include "cli/exit_code.hpp"
 #include "cli/help_text.hpp"
@@ -15,6 +17,14 @@
 
 namespace sluice::cli {
 namespace {
+
+// "@LIST" of a pipe is read here, once for all who ask for the inputs' names; anything else is given back as it is.
+std::string names_in_passing_list(const std::string& input) {
+  if (!input.starts_with('@') || !is_special_file(input.substr(1))) return input;
+  std::string names;
+  for (const std::string& name : input_files_detail::in_list(input.substr(1))) names += (names.empty() ? "" : "\n") + name;
+  return names.empty() ? input : names;
+}
 
 // "[FILE, required]" and the like: what --help says of a pipeline parameter besides its help text.
 std::string option_help(const PipelineParameter& parameter) {
@@ -200,7 +210,7 @@ void PipelineArguments::add_parameters() {
       if (const std::string opposite = "--no-" + name.substr(2); app_.get_option_no_throw(opposite) == nullptr)
         app_.add_flag_function(opposite, [&value](std::int64_t count) { value = count > 0 ? "false" : "true"; })->check(is_flag_value)->group("");
     } else if (parameter.several) {
-      const auto add = [&value](const std::string& one) { value += (value.empty() ? "" : "\n") + one; };
+      const auto add = [&value](const std::string& one) { value += (value.empty() ? "" : "\n") + names_in_passing_list(one); };
       option = app_.add_option_function<std::string>(name, add, option_help(parameter))
                    ->type_name(value_name(parameter.type))
                    ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <iterator>
@@ -90,6 +91,18 @@ void check_presence(const std::vector<PlannedFile>& files, Diagnostics& diagnost
 
 }  // namespace
 
+bool has_role(const ResolvedStage& stage, std::size_t parameter, sluice_role role) {
+  const sluice_stage_descriptor& d = *stage.entry.descriptor;
+  return std::any_of(d.roles, d.roles + d.role_count,
+                     [&](const sluice_parameter_role& one) { return one.parameter == parameter && one.role == role && one.suffix == nullptr; });
+}
+
+bool reads_files(const ResolvedStage& stage, std::size_t parameter) {
+  const sluice_stage_descriptor& d = *stage.entry.descriptor;
+  return d.parameters[parameter].type == SLUICE_PATH &&
+         (has_role(stage, parameter, SLUICE_ROLE_READS) || (d.kind != SLUICE_SINK && !has_role(stage, parameter, SLUICE_ROLE_WRITES)));
+}
+
 std::vector<PlannedFile> files_of(const ResolvedStage& stage, const char* kind) {
   std::vector<PlannedFile> files;
   const sluice_stage_descriptor& d = *stage.entry.descriptor;
@@ -153,6 +166,12 @@ void check_files(const std::vector<PlannedFile>& files, Missing missing, Diagnos
                       "give it another name");
   };
   for (std::size_t i = 0; i < outputs.size(); ++i) {
+    for (const Seen& input : inputs)
+      if (StagedFile::is_left_behind(input.file->path, outputs[i].file->path) && said.insert({input.file->what, outputs[i].file->what}).second)
+        diagnostics.error(input.file->where, "",
+                          input.file->what + ": '" + input.file->path + "' is what a run that was ended has left of " + outputs[i].file->what +
+                              ", and this one would remove it",
+                          "rename it first");
     for (const Seen& input : inputs)
       if (outputs[i].identity.key() == input.identity.key()) refuse(outputs[i], input, "also an input");
     for (std::size_t k = i + 1; k < outputs.size(); ++k)

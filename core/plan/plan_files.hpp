@@ -28,6 +28,10 @@ struct PlannedFile {
   Location where = {"command line", 0, 0};  // where it was given
 };
 
+// Has the parameter the role, of the file itself? Does it name what is read?
+bool has_role(const ResolvedStage& stage, std::size_t parameter, sluice_role role);
+bool reads_files(const ResolvedStage& stage, std::size_t parameter);
+
 // Of one stage or resource (`kind`), with what lies beside them.
 std::vector<PlannedFile> files_of(const ResolvedStage& stage, const char* kind);
 // Of all stages and resources, with what lies beside them: indexes, and NAME.partial of an interrupted run. The pipeline's own file, and the

@@ -33,7 +33,8 @@ std::string why_not_resumable(const Plan& plan, const Registry& registry, const 
   for (const PlannedFile& file : files) {
     if (file.use == FileUse::writes && !file.side && (file.path == "-" || is_special_file(file.path)))
       return file.what + " is " + (file.path == "-" ? "standard output" : "no regular file");
-    if (file.use == FileUse::reads && file.path == "-") return file.what + " is standard input";
+    if (file.use == FileUse::reads && (file.path == "-" || is_special_file(file.path)))
+      return file.what + (file.path == "-" ? " is standard input" : " can be read only once");
   }
   return first_output(files) == nullptr ? "there is no output file" : "";
 }

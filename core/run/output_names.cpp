@@ -11,12 +11,12 @@
 namespace sluice {
 
 void OutputNames::remove(const std::filesystem::path& file, const StagedFile& output) {
-  const std::string aside = StagedFile::hidden_name(output.target());
+  const std::string aside = StagedFile::hidden_name(output.target(), file);
   if (std::rename(file.c_str(), aside.c_str()) == 0) steps_.push_back({nullptr, file, aside, Before::aside});
 }
 
 void OutputNames::give(StagedFile& file, const std::filesystem::path& name) {
-  Step step{&file, name, StagedFile::hidden_name(name), Before::none};
+  Step step{&file, name, StagedFile::hidden_name(name, name), Before::none};
   steps_.reserve(steps_.size() + 1);
   // A second name, so that there is always one file under the first. Some file systems have none.
   if (::link(name.c_str(), step.before.c_str()) == 0)

@@ -257,6 +257,9 @@ struct Run::Implementation {
         return std::max(least, times_as_long_behind_resources * context.seconds());
       });
     }
+    context.inputs.take(context.plan, {[this](std::size_t stage) { return options.makes(stage); }, [this] { return context.stopping(); },
+                                       [this](const std::string& line) { context.log(SLUICE_LOG_INFO, "", line); }});
+    if (context.stopping()) return;
     std::vector<BatchHandle> resources = make_resources(context);
     if (context.failed() || context.stopping()) return;
     StageRunners stages(context.plan.stages.size());

@@ -8,6 +8,7 @@
 
 #include "machine/host_limits.hpp"
 #include "machine/sanitizers.hpp"
+#include "run/shared_resources.hpp"
 #include "run/stage_call.hpp"
 
 namespace sluice {
@@ -34,6 +35,7 @@ RunContext::RunContext(const Plan& plan_, const RunOptions& options_, int thread
       options(options_),
       threads(threads_),
       recorder(plan_, options_.listener),
+      inputs(options_.shared != nullptr ? options_.shared->inputs : own_inputs_),
       enough_(plan_.pipeline.stages.size()),
       memory_limit_(options_.memory_limit_bytes > 0 ? options_.memory_limit_bytes : host_limits().usable_memory()) {
   for (const PlannedStage& stage : plan.stages) implementations.push_back(stage.implementations);
@@ -77,8 +79,8 @@ void RunContext::fail(const std::string& stage, sluice_status status, const std:
     if (!has_failure_) {
       failure_.stage = stage;
       failure_.status = status;
-      failure_.message = message;
-      failure_.remedy = remedy;
+      failure_.message = inputs.as_given(message);
+      failure_.remedy = inputs.as_given(remedy);
     }
     has_failure_ = true;
   }
@@ -120,7 +122,7 @@ bool RunContext::may_use_devices(std::size_t stage) const {
 void RunContext::log(int level, const std::string& stage, const std::string& message) const {
   if (level < options.log_level || !options.log) return;
   const std::lock_guard lock(log_mutex_);
-  options.log(level, stage.empty() ? message : stage + ": " + message);
+  options.log(level, inputs.as_given(stage.empty() ? message : stage + ": " + message));
 }
 
 std::pair<std::string, std::string> RunContext::reason(std::uint16_t status) const {

@@ -25,6 +25,7 @@
 #include "run/output_files.hpp"
 #include "run/run.hpp"
 #include "run/run_life.hpp"
+#include "run/spooled_inputs.hpp"
 
 namespace sluice {
 
@@ -94,6 +95,12 @@ class RunContext {
   const int threads;
   Recorder recorder;
   OutputFiles files;
+
+ private:
+  SpooledInputs own_inputs_;
+
+ public:
+  SpooledInputs& inputs;                         // of this run, or of all that share resources
   std::vector<std::shared_ptr<Device>> devices;  // outlive every column, stage and lane of the run
   ParallelFor parallel_for;
   std::function<void(std::uint64_t bytes)> on_kept;  // told whenever memory_kept() changes

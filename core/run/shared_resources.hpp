@@ -11,6 +11,7 @@
 #include "batch/batch.hpp"
 #include "plan/plan.hpp"
 #include "record/statistics.hpp"
+#include "run/spooled_inputs.hpp"
 
 namespace sluice {
 
@@ -36,6 +37,8 @@ class SharedResources {
   void leave(const std::vector<std::shared_ptr<Device>>& devices) const;
   // After a run. run: what owns the memory of what it has made; it lives as long as that.
   void end(const std::shared_ptr<const void>& run);
+
+  SpooledInputs inputs;  // of all runs
 
  private:
   struct Entry {

@@ -6,6 +6,7 @@
 
 #include "config/pipeline.hpp"
 #include "run/call_mark.hpp"
+#include "run/run_context.hpp"
 #include "run/stage_call.hpp"
 
 namespace sluice {
@@ -21,7 +22,8 @@ StageInstance::StageInstance(const sluice_host& host, const std::vector<BatchHan
   args.api = &host_api();
   args.host = &host;
   args.instance = stage.name.c_str();
-  args.parameters = stage.values.data();
+  values_ = host.run->inputs.values_of(stage, texts_);
+  args.parameters = values_.data();
   args.parameter_stride = sizeof(sluice_value);
   args.resources = views.data();
   args.wanted = wishes.wanted;

@@ -6,6 +6,7 @@
 #include <sluice/abi.h>
 
 #include <deque>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -38,6 +39,8 @@ class StageInstance {
 
   const sluice_host& host_;
   std::deque<BatchView> resources_;
+  std::vector<sluice_value> values_;  // of the parameters
+  std::deque<std::string> texts_;     // of these
   sluice_stage stage_{};
 };
 

@@ -11,6 +11,7 @@
 
 #include "config/made_stage.hpp"
 #include "config/parameter_value.hpp"
+#include "plan/plan_files.hpp"
 
 namespace sluice {
 namespace {
@@ -19,18 +20,6 @@ using Tree = nlohmann::ordered_json;
 
 std::span<const sluice_parameter> parameters_of(const ResolvedStage& stage) {
   return {stage.entry.descriptor->parameters, stage.entry.descriptor->parameter_count};
-}
-
-bool has_role(const ResolvedStage& stage, std::size_t parameter, sluice_role role) {
-  const sluice_stage_descriptor& d = *stage.entry.descriptor;
-  return std::any_of(d.roles, d.roles + d.role_count,
-                     [&](const sluice_parameter_role& one) { return one.parameter == parameter && one.role == role && one.suffix == nullptr; });
-}
-
-bool reads_files(const ResolvedStage& stage, std::size_t parameter) {
-  const sluice_stage_descriptor& d = *stage.entry.descriptor;
-  return d.parameters[parameter].type == SLUICE_PATH &&
-         (has_role(stage, parameter, SLUICE_ROLE_READS) || (d.kind != SLUICE_SINK && !has_role(stage, parameter, SLUICE_ROLE_WRITES)));
 }
 
 Tree stage_tree(const ResolvedPipeline& pipeline, const ResolvedStage& stage, const std::function<std::string(std::size_t)>& value) {

@@ -155,6 +155,8 @@ bool WindowFile::next(FileWindow& window) {
   return true;
 }
 
+bool WindowFile::ends_inside_line() const { return reader_->lines.ends_inside_line(); }
+
 double WindowFile::progress() const {
   if (file_bytes_ == 0) return 0;
   return std::min(1.0, static_cast<double>(htell(reader_->lines.file().fp)) / static_cast<double>(file_bytes_));

@@ -33,6 +33,10 @@ class WindowFile {
   // False at the end. Throws Failure::input, naming file and line, for what is no such file.
   bool next(FileWindow& window);
   double progress() const;
+  // At the end.
+  bool ends_inside_line() const;
+  bool is_empty() const { return line_number_ == 0; }
+  std::string label() const { return "'" + path_ + "'"; }
 
  private:
   struct Reader;

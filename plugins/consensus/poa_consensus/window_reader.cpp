@@ -3,6 +3,7 @@
 #include "poa_consensus/window_reader.hpp"
 
 #include <algorithm>
+#include <sluice/hts/input_end.hpp>
 #include <sluice/input_files.hpp>
 #include <sluice/input_part.hpp>
 
@@ -60,8 +61,10 @@ std::string WindowReader::position() const {
   return is_regular_file(paths_[number_]) ? position_text({number_, of_file_, static_cast<std::uint64_t>(index_)}) : no_position;
 }
 
-bool WindowReader::next(FileWindow& window) {
+bool WindowReader::next(const Call& call, FileWindow& window) {
   while (!file_->next(window)) {
+    if (file_->ends_inside_line()) call.warn(hts::open_end_text(file_->label()));
+    if (file_->is_empty()) call.warn(hts::empty_text(file_->label()));
     if (number_ + 1 == paths_.size()) return false;
     file_.emplace(paths_[++number_], format_);
     of_file_ = 0;
@@ -80,7 +83,7 @@ bool WindowReader::process(const Call& call, Output& out) {
   FileWindow window;
   bool more = true;
   while (!call.cancelled() && (names.empty() || (bases < call.target_work() && bytes < call.target_bytes()))) {
-    more = next(window);
+    more = next(call, window);
     if (!more) break;
     bases += static_cast<double>(window.sequences.size());
     bytes += window.sequences.size() + window.qualities.size() + window.name.size() + window.lengths.size() * sizeof(std::int32_t);

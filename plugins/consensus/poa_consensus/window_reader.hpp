@@ -26,7 +26,7 @@ class WindowReader {
 
  private:
   void begin_at(const std::string& position);
-  bool next(FileWindow& window);
+  bool next(const Call& call, FileWindow& window);
   double progress() const;
 
   std::vector<std::string> paths_;

@@ -74,10 +74,7 @@ AlignmentFile::AlignmentFile(const OpenOptions& options) : path_(options.path), 
   if (format->format != bam && format->format != sam && format->format != cram)
     fail("is not BAM, SAM or CRAM", "align the reads with `minimap2 -a`, sort with `samtools sort`");
   if (grows_ && !has_blocks()) fail("can't be followed: it is not BAM", "convert it with `samtools view -b`");
-  // 0: a file that should end with a mark has none. Other values: it has, or it cannot be told before the end (a pipe).
-  if (!grows_ && hts_check_EOF(file_.get()) == 0)
-    fail("is truncated: it has no end-of-file block (noticed before any record was read)",
-         "copy the file again, or save what is whole with `samtools view -b`");
+  if (!grows_) hts::RecordsInOrder::check_mark(*file_, "alignment file '" + path_ + "'");
   if (!has_blocks() || !options.region.empty() || !options.bed.empty()) hts::add_threads(*file_, options.threads);
   if (!options.reference.empty() && format->format == cram) index_reference(options.reference);
   if (!options.reference.empty() && format->format == cram && hts_set_opt(file_.get(), CRAM_OPT_REFERENCE, options.reference.c_str()) != 0)
@@ -88,7 +85,10 @@ AlignmentFile::AlignmentFile(const OpenOptions& options) : path_(options.path), 
   struct stat info {};
   if (::stat(path_.c_str(), &info) == 0 && S_ISREG(info.st_mode)) file_bytes_ = info.st_size;
   if (!options.region.empty()) regions_ = parse_region(options.region, header_.get(), path_);
-  if (!options.bed.empty()) regions_ = read_bed(options.bed, header_.get(), path_, warning_);
+  if (!options.bed.empty()) {
+    regions_ = read_bed(options.bed, header_.get(), path_, warning_);
+    if (byte_of(options.bed, 0) != '\x1f' && byte_of(options.bed, -1) != '\n') bed_warning_ = hts::open_end_text("BED file '" + options.bed + "'");
+  }
   if (regions_ && !grows_) open_regions();
   if (grows_ && (growing_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC)) < 0) fail("cannot be opened: " + std::string(std::strerror(errno)), "");
 }
@@ -116,7 +116,7 @@ bool AlignmentFile::sorted_by_coordinate() const {
 }
 
 void AlignmentFile::open_regions() {
-  if (path_ == "-" || !load_index()) return;
+  if (!is_regular_file(path_) || !load_index()) return;
   const std::vector<Region>& list = regions_->list();
   if (list.size() == 1) {
     iterator_.reset(sam_itr_queryi(index_.get(), list[0].contig, list[0].begin, list[0].end));
@@ -244,16 +244,28 @@ void AlignmentFile::fail_damaged(const std::string& problem) const {
   throw hts::record_failure("alignment file '" + path_ + "'", *file_, *header_, visited_, problem);
 }
 
-void AlignmentFile::fail_without_end() const {
-  fail("is truncated: it ends without an end-of-file block after " + std::to_string(visited_) + " records",
-       "look for an error of the program that wrote it");
+bool AlignmentFile::read_record() {
+  bool is_unmapped = false;
+  if (iterator_) {
+    const int got = hts::read_record(*file_, *iterator_, *record_);
+    if (got < -1) fail_damaged(hts::record_problem(got, *file_, *header_, *record_));
+    if (got < 0) return false;
+    is_unmapped = got == hts::taken_as_unmapped;
+  } else {
+    if (!in_order_) in_order_.emplace(*file_, *header_, path_, "alignment file '" + path_ + "'");
+    in_order_->count_from(visited_);
+    if (!in_order_->next(*record_)) return false;
+    is_unmapped = in_order_->was_taken_as_unmapped();
+  }
+  ++read_;
+  if (is_unmapped && taken_as_unmapped_++ == 0) first_unmapped_ = bam_get_qname(record_.get());
+  return true;
 }
 
-int AlignmentFile::read_record() {
-  const int got = iterator_ ? hts::read_record(*file_, *iterator_, *record_) : hts::read_record(*file_, *header_, *record_);
-  if (got >= 0) ++read_;
-  if (got == hts::taken_as_unmapped && taken_as_unmapped_++ == 0) first_unmapped_ = bam_get_qname(record_.get());
-  return got;
+std::string AlignmentFile::end_warning() const {
+  const std::string label = "'" + path_ + "'";
+  if (read_ == 0 && !regions_) return hts::empty_text(label);
+  return in_order_ && in_order_->ends_inside_line() ? hts::open_end_text(label) : bed_warning_;
 }
 
 const bam1_t* AlignmentFile::next() {
@@ -261,13 +273,7 @@ const bam1_t* AlignmentFile::next() {
     last_ = here();
     Where at = where(last_);
     if (at == Where::behind || read_ == end_read_) return nullptr;
-    const int got = read_record();
-    const htsFormat* format = hts_get_format(file_.get());
-    if (got < -1) fail_damaged(hts::record_problem(got, *file_, *header_, *record_));
-    if (got == -1) {
-      if (!iterator_ && format->compression == bgzf && format->format == bam && file_->fp.bgzf->no_eof_block != 0) fail_without_end();
-      return nullptr;
-    }
+    if (!read_record()) return nullptr;
     if (iterator_) at = where(here());  // with an index it is known only where a record ends
     if (at == Where::behind) return nullptr;
     visited_bytes_ += static_cast<std::uint64_t>(record_->l_data);
@@ -323,7 +329,7 @@ const AlignmentRecord* AlignmentFile::next(const ParallelFor& parallel_for, int 
       case BamText::Outcome::end:
         return nullptr;
       case BamText::Outcome::end_without_mark:
-        fail_without_end();
+        throw hts::lacks_end_failure("alignment file '" + path_ + "'");
       case BamText::Outcome::nothing_yet:
         waits_ = true;
         return nullptr;

@@ -15,6 +15,7 @@
 #include <sluice/hts/bam_part.hpp>
 #include <sluice/hts/bam_text.hpp>
 #include <sluice/hts/handles.hpp>
+#include <sluice/hts/input_end.hpp>
 #include <sluice/hts/sam_lines.hpp>
 #include <string>
 #include <string_view>
@@ -92,6 +93,8 @@ class AlignmentFile {
   std::int64_t consumed() const { return text_ ? text_->file_offset() : -1; }
   // Records given so far, and their bytes with those outside the region.
   std::uint64_t visited() const { return visited_; }
+  // At the end of a file that was read from its beginning on: what the user should be warned of; "": nothing.
+  std::string end_warning() const;
   std::uint64_t visited_bytes() const { return visited_bytes_; }
   // Share of the file's bytes that has been read, 0 to 1; < 0: unknown (a pipe, a region, a text file).
   double share_read() const;
@@ -103,12 +106,11 @@ class AlignmentFile {
  private:
   [[noreturn]] void fail(const std::string& what, const std::string& remedy) const;
   [[noreturn]] void fail_damaged(const std::string& problem = {}) const;
-  [[noreturn]] void fail_without_end() const;
   bool has_blocks() const;
   bool is_plain_sam() const;
   RecordMark here() const;
   RecordMark placed(RecordMark mark);
-  int read_record();
+  bool read_record();
   void seek(std::uint64_t place);
   void skip_chunks(std::uint64_t place);
   hts::BamPart::Where where(RecordMark mark);
@@ -126,10 +128,11 @@ class AlignmentFile {
   hts::File file_;
   hts::Header header_;
   hts::Record record_;
+  std::optional<hts::RecordsInOrder> in_order_;
   hts::Index index_;
   hts::Iterator iterator_;
   std::optional<Regions> regions_;
-  std::string note_, warning_;
+  std::string note_, warning_, bed_warning_;
   std::uint64_t taken_as_unmapped_ = 0;  // of SAM: HTSlib sets their flag
   std::string first_unmapped_;
   std::int64_t file_bytes_ = 0;  // 0: no regular file

@@ -142,6 +142,11 @@ void AlignmentFiles::take_note(AlignmentFile& file) {
     warnings_.push_back(std::move(warning));
 }
 
+void AlignmentFiles::look_at_end(const AlignmentFile& file) {
+  if (beginning_.is_elsewhere()) return;
+  if (std::string warning = file.end_warning(); !warning.empty()) warnings_.push_back(std::move(warning));
+}
+
 const AlignmentRecord* AlignmentFiles::next(const ParallelFor& parallel_for, int threads) {
   const AlignmentRecord* record = merges_ ? next_by_position(parallel_for, threads) : next_in_order(parallel_for, threads);
   if (record != nullptr) ++visited_;
@@ -161,7 +166,9 @@ const AlignmentRecord* AlignmentFiles::advance(AlignmentFile& file, const Parall
 const AlignmentRecord* AlignmentFiles::next_in_order(const ParallelFor& parallel_for, int threads) {
   while (true) {
     const AlignmentRecord* record = advance(current(), parallel_for, threads);
-    if (record != nullptr || current().waits() || turn_ >= last_turn_) return record;
+    if (record != nullptr || current().waits()) return record;
+    look_at_end(current());
+    if (turn_ >= last_turn_) return nullptr;
     outside_before_ += current().outside_region();
     bytes_before_ += bytes_[turn_++];
     open_turn();
@@ -178,7 +185,7 @@ bool AlignmentFiles::comes_later(const Head& a, const Head& b) {
 
 void AlignmentFiles::push_head(std::size_t file, const ParallelFor& parallel_for, int threads) {
   const AlignmentRecord* record = advance(*files_[file], parallel_for, threads);
-  if (record == nullptr) return;
+  if (record == nullptr) return look_at_end(*files_[file]);
   heads_.push_back({record, file});
   std::push_heap(heads_.begin(), heads_.end(), comes_later);
 }

@@ -79,6 +79,7 @@ class AlignmentFiles {
   std::unique_ptr<AlignmentFile> open(const std::string& path, bool with_regions) const;
   void look_at_headers(FileOrder order);
   void take_note(AlignmentFile& file);
+  void look_at_end(const AlignmentFile& file);
   const AlignmentRecord* next_in_order(const ParallelFor& parallel_for, int threads);
   const AlignmentRecord* next_by_position(const ParallelFor& parallel_for, int threads);
   void push_head(std::size_t file, const ParallelFor& parallel_for, int threads);

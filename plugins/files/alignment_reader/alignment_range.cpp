@@ -125,7 +125,7 @@ void AlignmentFile::begin_at(RecordMark mark) {
     if (part_) part_->begin_at(static_cast<std::int64_t>(mark.place));
     read_ = mark.read;
   } else {
-    while (read_ < mark.read && read_record() >= 0) {
+    while (read_ < mark.read && read_record()) {
     }
   }
 }

@@ -65,6 +65,7 @@ class RecordReader {
     for (const std::string& warning : files_.take_warnings()) call.warn(warning);
     give(records, parallel_for, out);
     out.set_work(work);
+    for (const std::string& warning : files_.take_warnings()) call.warn(warning);
     if (const double share = files_.share_read(); share >= 0) call.progress(share);
     if (const std::uint64_t memory = files_.memory(); memory != told_memory_) call.keeps(told_memory_ = memory);
     return more;

@@ -133,6 +133,7 @@ class AlignmentReader {
     const Given given = give_batch(call, out);
     if (given == Given::end) repeats_.say(call);
     for (const std::string& note : file_->take_notes()) call.info(note);
+    for (const std::string& warning : file_->take_warnings()) call.warn(warning);
     if (const double share = file_->share_read(); share >= 0) call.progress(share);
     if (const std::uint64_t memory = file_->memory() + repeats_.bytes(); memory != told_memory_) call.keeps(told_memory_ = memory);
     return given != Given::end;

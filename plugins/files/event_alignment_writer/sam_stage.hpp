@@ -73,7 +73,6 @@ class EventSam {
   }
   static void check_parameters(const Parameters& p) {
     refuse_table_options(p.table_options, "SAM");
-    if (p.alignments == "-") throw Failure::usage("the header of standard input can't be read twice", "give the alignments as a file to write SAM");
     if (p.output.ends_with(".cram")) throw Failure::usage("'" + p.output + "': CRAM is not written here", "write .bam, and convert it with samtools");
   }
 

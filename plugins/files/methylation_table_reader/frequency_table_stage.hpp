@@ -38,7 +38,11 @@ class FrequencyTableReader {
   }
 
   FrequencyTableReader(const Setup& setup, const Parameters& parameters) : path_(parameters.path), lines_({path_}) {
-    if (!lines_.next() || !is_frequency_header(lines_.line()))
+    if (!lines_.next()) {
+      setup.warn(hts::empty_text(lines_.label().text()));
+      return;
+    }
+    if (!is_frequency_header(lines_.line()))
       throw Failure::input("'" + path_ + "' does not begin as a table of frequencies", "give what `f5c meth-freq` or `sluice run frequency` wrote");
     if (setup.begin_at().empty()) return;
     refuse_unless_file(path_);
@@ -77,6 +81,7 @@ class FrequencyTableReader {
     for (const char* name : {"called_sites", "called_forward"}) fill(out.column<std::int64_t>(name), &FrequencyLine::called_sites);
     for (const char* name : {"called_sites_methylated", "methylated_forward"})
       fill(out.column<std::int64_t>(name), &FrequencyLine::called_sites_methylated);
+    if (!more) hts::warn_of_open_end(call, lines_);
     return more && !call.cancelled();
   }
 

@@ -41,7 +41,10 @@ class MethylationTableReader {
 
   MethylationTableReader(const Setup& setup, const Parameters& parameters)
       : path_(parameters.path), lines_({path_}), wants_sequences_(setup.wanted("site_sequences")) {
-    if (!lines_.next()) throw Failure::input("'" + path_ + "' is empty", "give the table that call-methylation wrote");
+    if (!lines_.next()) {
+      setup.warn(hts::empty_text(lines_.label().text()));
+      return;
+    }
     const std::string missing = columns_.parse(lines_.line());
     if (!missing.empty()) throw lacks(missing);
     look_for_sequences();
@@ -71,6 +74,7 @@ class MethylationTableReader {
       pending_ = false;
     }
     rows.give(out, wants_sequences_);
+    if (!more) hts::warn_of_open_end(call, lines_);
     return more && !call.cancelled();
   }
 

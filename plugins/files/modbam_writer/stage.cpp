@@ -98,11 +98,7 @@ class ModbamWriter {
     d.reason("alignment_without_read", "CIGAR and bases of the record do not fit each other");
   }
 
-  static void check_parameters(const Parameters& p) {
-    if (p.alignments && *p.alignments == "-")
-      throw Failure::usage("the header of standard input can't be read twice", "give the alignments as a file to write modBAM");
-    parse_motif(p.motif);
-  }
+  static void check_parameters(const Parameters& p) { parse_motif(p.motif); }
 
   static std::string joined_form(const Parameters& p) {
     if (form_of(p) == Form::cram) throw Failure::usage("CRAM is compressed as a whole", "write BAM");

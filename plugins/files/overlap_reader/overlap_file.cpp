@@ -9,8 +9,8 @@
 #include <optional>
 #include <sluice/failure.hpp>
 #include <sluice/hts/header_input.hpp>
+#include <sluice/hts/input_end.hpp>
 #include <sluice/hts/open_input.hpp>
-#include <sluice/hts/record_input.hpp>
 #include <sluice/hts/text_file.hpp>
 #include <utility>
 
@@ -23,8 +23,7 @@ class TextOverlaps final : public OverlapFile {
     if (format == FileFormat::paf) format_ = LineFormat::paf;
     if (format == FileFormat::mhap) format_ = LineFormat::mhap;
     has_line_ = read_line();
-    if (!has_line_) throw Failure::input("'" + path_ + "' is empty", "map the reads to the targets first, for instance with minimap2");
-    if (!format_) format_ = guess_line_format(lines_.line());
+    if (has_line_ && !format_) format_ = guess_line_format(lines_.line());
   }
 
   bool next(Overlap& overlap) override {
@@ -36,6 +35,7 @@ class TextOverlaps final : public OverlapFile {
     return true;
   }
   std::string place() const override { return "line " + std::to_string(lines_.number()); }
+  bool ends_inside_line() const override { return lines_.ends_inside_line(); }
 
  private:
   // Blank lines are passed over.
@@ -52,21 +52,22 @@ class TextOverlaps final : public OverlapFile {
 
 class AlignmentOverlaps final : public OverlapFile {
  public:
-  AlignmentOverlaps(std::string path, hFILE* opened) : path_(std::move(path)), file_(hts_hopen(opened, path_.c_str(), "r")), record_(bam_init1()) {
-    if (!file_ || !record_) throw Failure::input("'" + path_ + "' has no readable header", "copy the file again and compare checksums");
-    header_ = hts::read_header(*file_, "'" + path_ + "'");
+  AlignmentOverlaps(const std::string& path, hFILE* opened) : file_(hts_hopen(opened, path.c_str(), "r")), record_(bam_init1()) {
+    const std::string name = "'" + path + "'";
+    if (!file_ || !record_) throw Failure::input(name + " has no readable header", "copy the file again and compare checksums");
+    hts::RecordsInOrder::check_mark(*file_, name);
+    header_ = hts::read_header(*file_, name);
+    records_.emplace(*file_, *header_, path, name);
   }
   bool next(Overlap& overlap) override {
-    while (true) {
-      const int got = hts::read_record(*file_, *header_, *record_);
-      if (got < -1) throw hts::record_failure("'" + path_ + "'", *file_, *header_, records_, hts::record_problem(got, *file_, *header_, *record_));
-      if (got < 0) return false;
-      ++records_;
+    while (records_->next(*record_)) {
       if (convert(overlap)) return true;
       unmapped_(bam_get_qname(record_.get()));
     }
+    return false;
   }
-  std::string place() const override { return "record " + std::to_string(records_); }
+  std::string place() const override { return "record " + std::to_string(records_->records()); }
+  bool ends_inside_line() const override { return records_->ends_inside_line(); }
 
  private:
   // False: the record is no alignment.
@@ -98,11 +99,10 @@ class AlignmentOverlaps final : public OverlapFile {
     o.target_end = core.pos + on_target;
     return true;
   }
-  std::string path_;
   hts::File file_;
   hts::Header header_;
   hts::Record record_;
-  std::uint64_t records_ = 0;
+  std::optional<hts::RecordsInOrder> records_;
 };
 
 }  // namespace

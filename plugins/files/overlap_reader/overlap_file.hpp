@@ -20,6 +20,8 @@ class OverlapFile {
   virtual bool next(Overlap& overlap) = 0;
   // "line 7" or "record 7": the overlap that next() gave last.
   virtual std::string place() const = 0;
+  // At the end: does text end inside a line?
+  virtual bool ends_inside_line() const = 0;
   // SAM: is told the names of records that are no alignment (unmapped, or without CIGAR).
   void tell_unmapped(std::function<void(const char* name)> tell) { unmapped_ = std::move(tell); }
 
@@ -29,7 +31,7 @@ class OverlapFile {
 
 enum class FileFormat : std::uint8_t { automatic, paf, mhap, sam };
 
-// By content where the format is automatic. Throws Failure (input) if the file can't be opened or is empty.
+// By content where the format is automatic. Throws Failure (input) if the file can't be opened.
 std::unique_ptr<OverlapFile> open_overlap_file(const std::string& path, FileFormat format);
 
 }  // namespace sluice::overlap_reader

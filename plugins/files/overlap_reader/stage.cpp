@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <sluice/hts/input_end.hpp>
 #include <sluice/input_part.hpp>
 #include <sluice/overlap/overlap_rows.hpp>
 #include <sluice/sequence_store.hpp>
@@ -175,7 +176,11 @@ class OverlapReader {
       kept_.skip(given_before_);
     }
     account_.flush(call);
-    if (usable_ == 0)
+    const std::string label = "'" + path_ + "'";
+    if (file_->ends_inside_line()) call.warn(hts::open_end_text(label));
+    if (ordinal_ == 0)
+      call.warn(hts::empty_text(label));
+    else if (usable_ == 0)
       call.warn("'" + path_ + "': none of " + std::to_string(ordinal_) + " overlaps can be used: do its names belong to these files?");
   }
   // False at the end of the file.

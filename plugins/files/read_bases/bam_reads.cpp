@@ -54,7 +54,8 @@ std::string tags_as_text(const hts::AlignmentRecord& record) {
 
 }  // namespace
 
-BamReads::BamReads(hFILE* opened, std::string path, Wanted wanted, int threads, Growth growth) : path_(std::move(path)), wanted_(wanted) {
+BamReads::BamReads(hFILE* opened, std::string path, Wanted wanted, int threads, Growth growth)
+    : path_(std::move(path)), wanted_(wanted), is_followed_(growth != Growth::none) {
   file_.reset(hts_hopen(opened, path_.c_str(), "r"));
   if (!file_) throw Failure::input("'" + path_ + "' has no readable header", "copy the file again and compare checksums");
   if (file_->format.format != bam && threads > 1) hts::add_threads(*file_, std::min(threads, most_hts_threads));
@@ -157,8 +158,10 @@ const hts::AlignmentRecord* BamReads::next_of_file(const Sizes& sizes, const hts
       ++records_;
       return found;
     case hts::BamText::Outcome::end:
-    case hts::BamText::Outcome::end_without_mark:
       return nullptr;
+    case hts::BamText::Outcome::end_without_mark:
+      if (is_followed_) return nullptr;
+      throw hts::lacks_end_failure("'" + path_ + "'");
     case hts::BamText::Outcome::nothing_yet:
       waits_ = true;
       return nullptr;
@@ -175,9 +178,9 @@ const hts::AlignmentRecord* BamReads::next_by_htslib() {
   if (most_records_ == 0) return nullptr;
   hts::Record record(bam_init1());
   if (!record) throw std::bad_alloc();
-  const int got = hts::read_record(*file_, *header_, *record);
-  if (got < -1) fail_damaged(hts::record_problem(got, *file_, *header_, *record));
-  if (got < 0) return nullptr;
+  if (!in_order_) in_order_.emplace(*file_, *header_, path_, "'" + path_ + "'");
+  in_order_->count_from(records_);
+  if (!in_order_->next(*record)) return nullptr;
   ++records_;
   --most_records_;
   read_ = hts::as_alignment_record(std::move(record));

@@ -18,6 +18,7 @@
 #include <sluice/hts/bam_part.hpp>
 #include <sluice/hts/bam_text.hpp>
 #include <sluice/hts/handles.hpp>
+#include <sluice/hts/input_end.hpp>
 #include <sluice/hts/sam_lines.hpp>
 #include <string>
 #include <vector>
@@ -50,7 +51,8 @@ class BamReads {
     bool qualities = true, comments = false;
     const TagChoice* tags = nullptr;  // null: not at all
   };
-  enum class Growth : std::uint8_t { none, possible };
+  // has_ended: it was followed, and who follows files says how they end.
+  enum class Growth : std::uint8_t { none, possible, has_ended };
   BamReads(hFILE* opened, std::string path, Wanted wanted, int threads, Growth growth = Growth::none);
   // Before the first batch: only the records that begin in a range of a file (BAM, plain SAM); those from a place that next_place() said.
   void set_range(ByteRange range, const hts::RecordSearchRules& rules = {});
@@ -72,6 +74,9 @@ class BamReads {
   // The file (BAM) does not grow any more.
   void end_here();
   bool ended() const { return ready_.empty() && ended_; }
+  // Then: of records from the beginning of the file; does it end inside a line?
+  std::uint64_t records() const { return records_; }
+  bool ends_inside_line() const { return in_order_ && in_order_->ends_inside_line(); }
   // Bytes of the file that have been read; < 0: unknown.
   std::int64_t consumed() const;
   std::uint64_t kept_bytes() const { return text_ ? text_->memory() : 0; }
@@ -102,10 +107,12 @@ class BamReads {
   hts::File file_;
   hts::Header header_;
   int growing_ = -1;  // descriptor of a file that grows
+  bool is_followed_;
   bool begun_ = false, waits_ = false, ended_ = false;
   std::optional<hts::BamText> text_;
-  hts::AlignmentRecord read_;                  // of HTSlib
-  std::optional<hts::AlignmentRecord> ahead_;  // in no batch yet
+  std::optional<hts::RecordsInOrder> in_order_;  // by HTSlib
+  hts::AlignmentRecord read_;                    // of these
+  std::optional<hts::AlignmentRecord> ahead_;    // in no batch yet
   RecordMark ahead_begin_;
   std::optional<hts::BamPart> part_;    // of BAM
   std::optional<hts::SamLines> lines_;  // of plain SAM

@@ -17,6 +17,7 @@ class LaterText : public TextInput {
   LaterText(std::unique_ptr<TextInput> input, std::uint64_t skipped) : input_(std::move(input)), left_(skipped) {}
   void set_growing(bool grows) override { input_->set_growing(grows); }
   bool could_end() const override { return input_->could_end(); }
+  bool has_end_mark() const override { return input_->has_end_mark(); }
   std::uint64_t consumed() const override { return input_->consumed(); }
   Place place_of(std::uint64_t letter) const override { return input_->place_of(letter); }
   void forget_before(std::uint64_t letter) override { input_->forget_before(letter); }

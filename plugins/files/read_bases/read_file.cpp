@@ -12,6 +12,7 @@
 #include <cstring>
 #include <optional>
 #include <sluice/hts/bgzf_block.hpp>
+#include <sluice/hts/input_end.hpp>
 #include <sluice/hts/open_input.hpp>
 #include <utility>
 
@@ -67,6 +68,7 @@ class TextReads : public InputReader {
  public:
   TextReads(ReadStream stream, const InputTurns::File& file, const ReadFileWishes& wishes)
       : wishes_(wishes),
+        label_("'" + file.path + "'"),
         takes_tags_(wishes.tags && wishes.choice != nullptr && wishes.choice->takes_any()),
         reads_(std::move(stream), ReadBatches::Wanted{wishes.qualities, wishes.reads_comments || takes_tags_, wishes.written_bases}) {
     reads_.set_growing(file.growth == InputTurns::Growth::possible);
@@ -92,6 +94,8 @@ class TextReads : public InputReader {
       return Given::rows;
     }
     if (reads_.ended()) reads_.check_end();
+    if (reads_.ended() && reads_.stream().is_empty()) call.warn(hts::empty_text(label_));
+    if (reads_.ended() && reads_.stream().ends_inside_line()) call.warn(hts::open_end_text(label_));
     out.set_rows(0);
     return reads_.ended() ? Given::end : Given::nothing_yet;
   }
@@ -136,6 +140,7 @@ class TextReads : public InputReader {
   }
 
   ReadFileWishes wishes_;
+  std::string label_;
   bool takes_tags_, said_damaged_ = false;
   ReadBatches reads_;
 };
@@ -145,9 +150,11 @@ class RecordReads : public InputReader {
  public:
   RecordReads(hFILE* opened, const InputTurns::File& file, const ReadFileWishes& wishes)
       : wishes_(wishes),
+        label_("'" + file.path + "'"),
+        is_whole_(file.range.is_whole() && file.position.empty()),
         is_file_(bytes_of(file.path) > 0),
         reads_(opened, file.path, BamReads::Wanted{wishes.qualities, wishes.comments && wishes.reads_comments, tags_of(wishes)}, wishes.threads,
-               file.growth == InputTurns::Growth::possible ? BamReads::Growth::possible : BamReads::Growth::none) {
+               growth_of(file, wishes)) {
     if (wishes.header != nullptr) wishes.header->add(reads_.header());
     reads_.set_range(file.range, wishes.record_rules);
     if (file.position.empty()) return;
@@ -163,6 +170,8 @@ class RecordReads : public InputReader {
     const std::optional<BamBatch> batch = reads_.next({call.target_work(), call.target_bytes(), is_file_ ? threads : 1, window_bytes}, call.memory(),
                                                       parallel_for, [&] { return !wishes_.follows && call.cancelled(); });
     if (!batch) {
+      if (reads_.ended() && is_whole_ && reads_.records() == 0) call.warn(hts::empty_text(label_));
+      if (reads_.ended() && reads_.ends_inside_line()) call.warn(hts::open_end_text(label_));
       out.set_rows(0);
       return reads_.ended() ? Given::end : Given::nothing_yet;
     }
@@ -186,12 +195,18 @@ class RecordReads : public InputReader {
   }
 
  private:
+  static BamReads::Growth growth_of(const InputTurns::File& file, const ReadFileWishes& wishes) {
+    if (!wishes.follows) return BamReads::Growth::none;
+    return file.growth == InputTurns::Growth::possible ? BamReads::Growth::possible : BamReads::Growth::has_ended;
+  }
   static const TagChoice* tags_of(const ReadFileWishes& wishes) {
     static const TagChoice all("all");
     return !wishes.tags ? nullptr : wishes.choice == nullptr ? &all : wishes.choice;
   }
 
   ReadFileWishes wishes_;
+  std::string label_;
+  bool is_whole_;  // from its beginning to its end
   bool is_file_, said_damaged_ = false;
   BamReads reads_;
 };
@@ -275,6 +290,8 @@ std::unique_ptr<InputReader> open_read_file(const InputTurns::File& given, const
       if (file.range.begin > 0) return nullptr;
       file.range = {};
     }
+    if (!wishes.follows && is_regular_file(path))
+      if (const hts::File whole(hts_open(path.c_str(), "r")); whole) hts::RecordsInOrder::check_mark(*whole, "'" + path + "'");
     return std::make_unique<RecordReads>(opened.release(), file, wishes);
   }
   if (!is_cut(file, text_packing(opened.get()) != TextPacking::other, "compress it with `bgzip`, or give several files")) {

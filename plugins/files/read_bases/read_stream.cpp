@@ -77,8 +77,7 @@ void ReadStream::fail(std::uint64_t begin, std::uint64_t line, std::uint64_t rec
 // The format, as soon as there is a character that tells.
 void ReadStream::guess() {
   const std::string_view text = window().part(text_begin_, window().end());
-  if (ended_ && window().end() == 0) throw Failure::input("'" + path_ + "' is empty", "give a FASTA or FASTQ file");
-  if (text.find_first_not_of("\r\n") == std::string_view::npos && !ended_) return;
+  if (text.find_first_not_of("\r\n") == std::string_view::npos) return;
   if (!guess_format(text, format_))
     throw Failure::input("'" + path_ + "' is neither FASTA nor FASTQ: it starts with neither '>' nor '@'", "give a FASTA or FASTQ file");
   walk_.expect(format_);
@@ -132,7 +131,10 @@ bool ReadStream::read(std::size_t text_bytes, const ParallelFor& parallel_for) {
     walk_.walk(window(), begin, std::span(pieces_[i].ends).first(pieces_[i].line_ends));
     begin += pieces_[i].bytes;
   }
-  if (ended_ && !failure_) walk_.finish(window());
+  if (ended_ && !failure_) {
+    walk_.finish(window());
+    ends_inside_line_ = text_.size() > 0 && text_.data()[text_.size() - 1] != '\n' && !input_->has_end_mark();
+  }
   ended_ = ended_ || walk_.problem();
   if (!range_.bytes.is_whole()) keep_range();
   return !ended_;

@@ -56,6 +56,9 @@ class ReadStream : TextInput::Taker {
   void drop(std::size_t records) { dropped_ += records; }
   // When there is nothing more: throws what is wrong behind the last record, if anything is.
   void check_end();
+  // Then: is there no record at all, or FASTA that ends inside a line?
+  bool is_empty() const { return ended_ && !format_known_; }
+  bool ends_inside_line() const { return ends_inside_line_ && !left_range_ && format_known_ && format_ == SequenceFormat::fasta; }
   // Throws what is wrong with one of records().
   [[noreturn]] void fail(const RecordPlace& record) const {
     fail(record.begin, record.line, static_cast<std::uint64_t>(&record - walk_.records().data()));
@@ -98,7 +101,7 @@ class ReadStream : TextInput::Taker {
   std::uint64_t text_begin_ = 0;
   std::size_t dropped_ = 0;      // of the walk's records
   std::uint64_t forgotten_ = 0;  // records that the walk no longer has
-  bool grows_ = false, ended_ = false;
+  bool grows_ = false, ended_ = false, ends_inside_line_ = false;
   std::exception_ptr failure_;  // of the input
   Range range_;
   bool left_range_ = false;

@@ -165,7 +165,6 @@ SequenceFile::SequenceFile(std::string path, OpenReport& report) : path_(std::mo
     fail("is not a regular file, so reads cannot be looked up in it",
          "write the reads to a file, or leave the option out to use the bases in the alignments");
   file_bytes_ = text_bytes_ = static_cast<std::uint64_t>(info.st_size);
-  if (file_bytes_ == 0) fail("is empty", "give a FASTA or FASTQ file");
   char start[18] = {};
   const std::size_t got = read_file(0, start, sizeof start);
   const bool gzip = got >= 2 && start[0] == '\x1f' && start[1] == '\x8b';
@@ -180,8 +179,11 @@ SequenceFile::SequenceFile(std::string path, OpenReport& report) : path_(std::mo
                                  [input = std::make_shared<ZstdText>(path_, FileHandle(hopen(path_.c_str(), "r")))](char* to, std::size_t bytes) {
                                    return input->read(to, bytes);
                                  });
-  if (text_bytes_ == 0) fail("is empty", "give a FASTA or FASTQ file");
-  load_or_build_index(report);
+  if (hts::is_fasta_with_open_end(path_)) report.warnings.push_back(hts::open_end_text("'" + path_ + "'"));
+  if (text_bytes_ > 0)
+    load_or_build_index(report);
+  else
+    report.warnings.push_back(hts::empty_text("'" + path_ + "'"));
 }
 
 FileDescriptor::~FileDescriptor() {
@@ -205,7 +207,7 @@ std::size_t SequenceFile::read_file(std::uint64_t offset, char* to, std::size_t 
 void SequenceFile::open_blocks(bool index_is_older) {
   std::string end(BgzfBlock::end.size(), '\0');
   if (file_bytes_ < end.size() || read_file(file_bytes_ - end.size(), end.data(), end.size()) != end.size() || end != BgzfBlock::end)
-    fail("is truncated: it has no BGZF end-of-file block", "copy the file again, or compress it again with `bgzip`");
+    throw hts::lacks_end_failure("'" + path_ + "'");
   std::vector<Block> blocks;
   const bool given = !index_is_older && load_blocks(path_ + ".gzi", blocks);
   if (!given) blocks = walk_blocks();

@@ -16,6 +16,7 @@
 #include <deque>
 #include <optional>
 #include <sluice/call.hpp>
+#include <sluice/hts/input_end.hpp>
 #include <utility>
 #include <vector>
 
@@ -156,6 +157,7 @@ class PlainFile : public TextInput {
   std::uint64_t consumed() const override { return raw_->position(); }
   void set_growing(bool) override {}
   bool could_end() const override { return true; }
+  bool has_end_mark() const override { return false; }
   std::optional<std::uint64_t> place() const override { return raw_->is_regular() ? std::optional(raw_->position()) : std::nullopt; }
 
   std::size_t read(std::size_t wanted, TextBuffer& text, const ParallelFor& parallel_for, Taker& taker) override {
@@ -231,9 +233,7 @@ class CompressedFile : public TextInput {
       throw Failure::input(
           "'" + raw_->path() + "' is truncated or damaged: its compressed data ends or breaks after " + std::to_string(text_) + " bytes of text",
           "copy the file again and compare checksums");
-    if (pieces == 0 && blocks_lack_end_)
-      throw Failure::input("'" + raw_->path() + "' is truncated: it has no BGZF end-of-file block",
-                           "copy the file again, or compress it again with `bgzip`");
+    if (pieces == 0 && blocks_lack_end_) throw hts::lacks_end_failure("'" + raw_->path() + "'");
     return pieces;
   }
 

@@ -65,6 +65,8 @@ class TextInput {
   virtual void set_growing(bool grows) = 0;
   // Could the file end behind what has been read?
   virtual bool could_end() const = 0;
+  // Does what the text is packed in say where it ends?
+  virtual bool has_end_mark() const { return true; }
   // Where read() goes on, in a file of plain text.
   virtual std::optional<std::uint64_t> place() const { return std::nullopt; }
   // From where in a file the text can be had from some letter on: a byte (of BGZF, of a block), and so many letters behind it. Letters are numbered

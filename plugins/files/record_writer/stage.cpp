@@ -57,7 +57,6 @@ class SortedRecordWriter {
   static void check_parameters(const Parameters& p) {
     if (p.output.ends_with(".sam") || p.output.ends_with(".sam.gz") || p.output.ends_with(".sam.zst"))
       throw Failure::usage("sorted alignments are BAM or CRAM", "name the output .bam or .cram");
-    if (p.alignments == "-") throw Failure::usage("the header of standard input can't be read twice", "give the alignments as a file to sort them");
     if (format_of(p) == hts::AlignmentFormat::cram && (!p.reference || p.reference->empty()))
       throw Failure::usage("CRAM needs the reference", "give it as a FASTA file");
   }

@@ -35,7 +35,7 @@ class GrowingText {
 };
 
 // The whole text of a plain, gzip or BGZF file.
-GrowingText read_text(const std::string& path) {
+GrowingText read_text(const Host& host, const std::string& path) {
   hts::TextFile file({path, "reference", "check the path of the FASTA file"}, 0);
   GrowingText text;
   std::size_t filled = 0;
@@ -45,6 +45,7 @@ GrowingText read_text(const std::string& path) {
     if (got == 0) break;
     filled += got;
   }
+  hts::warn_of_open_end(host, file);
   if (filled == 0) throw Failure::input("reference '" + path + "' is empty", "give a FASTA file");
   text.resize(filled);
   return text;
@@ -73,7 +74,7 @@ class ReferenceSequence {
       : path_(p.path), ambiguous_(p.ambiguous == "n" ? AmbiguousBases::letter_n : AmbiguousBases::first_base) {}
 
   void process(const Call& call, Output& out) {
-    const GrowingText text = read_text(path_);
+    const GrowingText text = read_text(call, path_);
     std::vector<ContigText> contigs;
     FastaProblem problem;
     if (!find_contigs({text.data(), text.size()}, contigs, problem)) fail(problem);

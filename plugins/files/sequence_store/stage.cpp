@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The sluice authors
 #include <functional>
 #include <memory>
+#include <sluice/hts/input_end.hpp>
 #include <sluice/input_files.hpp>
 #include <sluice/sequence_store.hpp>
 #include <sluice/stage.hpp>
@@ -59,6 +60,9 @@ class SequenceStore {
         std::make_shared<const StoredFile>(paths_.size() == 1 ? open_stored_file(paths_[0], parallel, [&call] { return call.cancelled(); })
                                                               : open_stored_files(paths_, [&call] { return call.cancelled(); }));
     const SequenceTable& table = stored->table;
+    for (const std::string& path : paths_)
+      if (hts::is_fasta_with_open_end(path)) call.warn(hts::open_end_text("'" + path + "'"));
+    if (table.length.empty()) call.warn(hts::empty_text(path_));
     if (stored->spooled > 0)
       call.info("the sequences of " + path_ + " were written to a temporary file of " + std::to_string((stored->spooled >> 20) + 1) +
                 " MiB for this run (TMPDIR), as " + stored->why_spooled);

@@ -64,8 +64,7 @@ bool scan(hts::TextFile& file, const std::string& path, SequenceScan& scan, cons
       if (!scan.feed(text)) return false;
       continue;
     }
-    if (file.total() == 0) throw Failure::input("'" + path + "' is empty", "give a FASTA or FASTQ file");
-    return scan.finish();
+    return file.total() == 0 || scan.finish();
   }
   return true;
 }

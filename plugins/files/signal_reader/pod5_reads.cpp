@@ -139,8 +139,7 @@ void Pod5Reads::read_runs(const ArrowFile& table) {
                                  configurations = entries_of(table, "context_tags", "basecall_config_filename");
   const std::vector<double> most = numbers_of<std::int16_t>(table, "adc_max"), least = numbers_of<std::int16_t>(table, "adc_min"),
                             rates = numbers_of<std::uint16_t>(table, "sample_rate");
-  require(!ids.empty(), "it names no run");
-  header_.read_groups = static_cast<std::uint32_t>(ids.size());
+  header_.read_groups = std::max(static_cast<std::uint32_t>(ids.size()), 1U);  // a file without reads names no run
   std::vector<std::string> run_kits, run_products, run_rates;
   for (std::size_t run = 0; run < ids.size(); ++run) {
     // Scale and offset alone make pA of levels; where the converter's range makes no sense, any digitisation serves.

@@ -7,6 +7,7 @@
 #include <numeric>
 #include <optional>
 #include <sluice/input_files.hpp>
+#include <sluice/input_text.hpp>
 #include <sluice/input_turns.hpp>
 #include <sluice/stage.hpp>
 #include <thread>
@@ -60,13 +61,20 @@ class SignalFileResource {
     std::map<std::string, std::vector<std::string>> columns;
     std::map<std::string, std::string> first;
     if (parameters_.follow) paths_ = {first_to_come(call)};
+    std::vector<std::string> with_reads;
     for (const std::string& path : paths_) {
       const SignalFile file(path, parameters_.follow ? SignalFile::Growth::possible : SignalFile::Growth::none);
+      const bool is_empty = !parameters_.follow && file.extent().begin == file.extent().end;
+      if (is_empty) call.warn(empty_text("signal file '" + path + "'"));
+      // The only one stands for what there is, else it says nothing of the others.
+      if (is_empty && (!with_reads.empty() || path != paths_.back())) continue;
+      with_reads.push_back(path);
       add_read_groups(call, file, columns);
       const std::map<std::string, std::string> attributes = attributes_of(file);
       if (first.empty()) first = attributes;
-      refuse_difference(file, paths_.front(), [&](const char* attribute) { return first.at(attribute); });
+      refuse_difference(file, with_reads.front(), [&](const char* attribute) { return first.at(attribute); });
     }
+    paths_ = std::move(with_reads);
     out.set_rows(static_cast<std::int64_t>(columns["chemistry"].size()));
     for (const auto& [name, values] : columns) out.text_rows(name.c_str(), values);
     for (const auto& [name, value] : first) out.set_attribute(name, value);

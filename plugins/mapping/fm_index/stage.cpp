@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <optional>
 #include <sluice/fm_index.hpp>
+#include <sluice/hts/input_end.hpp>
 #include <sluice/stage.hpp>
 #include <string>
 
@@ -99,6 +100,7 @@ class FmIndexResource {
       options.memory = call.memory();
       const Strands strands = both ? Strands::both : parameters_.text == "either" ? Strands::either : Strands::forward;
       ReferenceText text = read_reference(path, strands, [&call] { return call.cancelled(); });
+      if (hts::is_fasta_with_open_end(path)) call.warn(hts::open_end_text("reference '" + path + "'"));
       say_what_it_takes(call, text.length);
       index = build_index(std::move(text), options, parallel_for);
     }

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <memory>
 #include <optional>
+#include <sluice/hts/input_end.hpp>
 #include <sluice/input_files.hpp>
 #include <sluice/minimizer_index.hpp>
 #include <sluice/stage.hpp>
@@ -113,6 +114,8 @@ class MinimizerIndexResource {
       parameters.w = static_cast<std::uint32_t>(parameters_.w.value_or(10));
       parameters.homopolymers = parameters_.hpc.value_or(false) ? HomopolymerCompression::on : HomopolymerCompression::off;
       ReferenceBases reference = read_sequences(paths, sketch_kernels(), [&call] { return call.cancelled(); });
+      for (const std::string& one : paths)
+        if (hts::is_fasta_with_open_end(one)) call.warn(hts::open_end_text("reference '" + one + "'"));
       const bool saved = !std::string(parameters_.save).empty(), has_table = parameters_.seeds == "minimizer" || saved;
       const MinimizerParts sketched = has_table ? sketch_parts(reference, parameters, sketch_kernels()) : MinimizerParts{};
       std::vector<std::int64_t> part_begin = part_begins(reference, has_table && !saved ? parameters_.part_bases : 0);

@@ -21,10 +21,11 @@ namespace sluice::methylation_accuracy {
 namespace {
 
 // A whole file, plain or gzip.
-std::string read_text(const std::string& path) {
+std::string read_text(const Host& host, const std::string& path) {
   hts::TextFile file({path});
   std::string text;
   for (std::string_view block = file.next(); !block.empty(); block = file.next()) text += block;
+  hts::warn_of_open_end(host, file);
   return text;
 }
 
@@ -73,8 +74,8 @@ class MethylationAccuracy {
 
   MethylationAccuracy(const Setup& setup, const Parameters& parameters) : parameters_(parameters), file_(setup, parameters.output) {
     resume(setup, [this](StateReader& from) { restore(from); });
-    check(parameters.site_truth, parse_site_frequencies(read_text(parameters.site_truth), frequencies_));
-    const std::string text = read_text(parameters.read_truth);
+    check(parameters.site_truth, parse_site_frequencies(read_text(setup, parameters.site_truth), frequencies_));
+    const std::string text = read_text(setup, parameters.read_truth);
     is_fasta_ = text.starts_with('>');
     if (!is_fasta_) {
       check(parameters.read_truth, parse_read_truths(text, truths_));

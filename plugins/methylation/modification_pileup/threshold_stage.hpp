@@ -11,8 +11,8 @@
 #include <sluice/hts/bam_text.hpp>
 #include <sluice/hts/handles.hpp>
 #include <sluice/hts/header_input.hpp>
+#include <sluice/hts/input_end.hpp>
 #include <sluice/hts/open_input.hpp>
-#include <sluice/hts/record_input.hpp>
 #include <sluice/input_files.hpp>
 #include <sluice/stage.hpp>
 #include <string>
@@ -46,10 +46,6 @@ class ModificationThreshold {
     d.option("min_mapq", &Parameters::min_mapq, "least mapping quality").range(0, 255);
     d.option("secondary", &Parameters::secondary, "use secondary records, too");
     d.option("supplementary", &Parameters::supplementary, "use supplementary records, too");
-  }
-  static void check_parameters(const Parameters& p) {
-    if (p.alignments == "-")
-      throw Failure::usage("standard input can't be read twice", "give the alignments as a file for a percentile of their calls");
   }
 
   ModificationThreshold(const Setup&, const Parameters& parameters) : parameters_(parameters) {}
@@ -85,7 +81,7 @@ class ModificationThreshold {
   void open(const std::string& path) {
     path_ = path;
     records_ = 0;
-    text_.reset();  // it reads the file that is open
+    in_order_.reset(), text_.reset();  // it reads the file that is open
     errno = 0;
     file_ = hts::open_file(path_);
     if (!file_) throw Failure::input("cannot open '" + path_ + "': " + (errno != 0 ? std::strerror(errno) : "no alignment file"));
@@ -109,16 +105,15 @@ class ModificationThreshold {
         const hts::AlignmentRecord* found = nullptr;
         const hts::BamText::Outcome outcome = text_->next(parallel, found);
         if (outcome == hts::BamText::Outcome::end) return;
+        if (outcome == hts::BamText::Outcome::end_without_mark) throw hts::lacks_end_failure("'" + path_ + "'");
         if (outcome != hts::BamText::Outcome::record) throw damaged(text_->problem());
         ++records_;
         if (is_used(found->core)) records.push_back(*found);
       } else {
         hts::Record read(bam_init1());
         if (!read) throw std::bad_alloc();
-        const int status = hts::read_record(*file_, *header_, *read);
-        if (status == -1) return;
-        if (status < -1) throw damaged(hts::record_problem(status, *file_, *header_, *read));
-        ++records_;
+        if (!in_order_) in_order_.emplace(*file_, *header_, path_, "alignment file '" + path_ + "'");
+        if (!in_order_->next(*read)) return;
         if (is_used(read->core)) records.push_back(hts::as_alignment_record(std::move(read)));
       }
     }
@@ -157,6 +152,7 @@ class ModificationThreshold {
   hts::Header header_;
   std::uint64_t records_ = 0;  // of the file that have been read
   std::optional<hts::BamText> text_;
+  std::optional<hts::RecordsInOrder> in_order_;
   Workspaces<Workspace> workspaces_;
 };
 

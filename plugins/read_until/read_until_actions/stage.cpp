@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
-#include <cerrno>
-#include <cstring>
-#include <fstream>
 #include <limits>
 #include <sluice/channel_states.hpp>
+#include <sluice/input_text.hpp>
 #include <sluice/resume.hpp>
 #include <sluice/stage.hpp>
 
@@ -15,20 +13,6 @@ namespace sluice::read_until_actions {
 namespace {
 
 constexpr std::size_t largest_table = std::size_t{16} << 20;
-
-std::string table_text(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::string text(largest_table, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (file.bad() || !file.eof()) {
-    if (file.good())
-      throw Failure::input("conditions '" + path + "' has more than " + std::to_string(largest_table >> 20U) + " MiB",
-                           "is it a table of conditions?");
-    throw Failure::input("cannot read conditions '" + path + "': " + std::strerror(errno), "check the path");
-  }
-  text.resize(static_cast<std::size_t>(file.gcount()));
-  return text;
-}
 
 // The conditions of the channels, for the stages that select and for those that count.
 class ReadUntilConditions {
@@ -74,7 +58,7 @@ class ReadUntilConditions {
   ReadUntilConditions(const Setup&, const Parameters& p) : p_(p) {}
 
   void process(const Call& call, Output& out) const {
-    const Conditions made = conditions();
+    const Conditions made = conditions(call);
     out.set_rows(std::ssize(made.conditions));
     std::vector<std::string_view> names, targets;
     for (const Condition& condition : made.conditions) names.push_back(condition.name), targets.push_back(condition.targets);
@@ -97,14 +81,14 @@ class ReadUntilConditions {
   }
 
  private:
-  Conditions conditions() const {
+  Conditions conditions(const Call& call) const {
     const ReadAction undecided = p_.undecided == "eject" ? ReadAction::unblock : ReadAction::stop_receiving;
     const Select select = p_.select == "deplete" ? Select::deplete : p_.select == "control" ? Select::control : Select::enrich;
     const Condition usual{p_.select, select, p_.minimum_chunks, p_.maximum_chunks, "", usual_actions(select, undecided)};
     Conditions result;
     if (p_.path && !p_.path->empty()) {
       std::string problem;
-      if (!parse_conditions(table_text(*p_.path), usual, undecided, result, problem))
+      if (!parse_conditions(whole_text(call, *p_.path, "conditions", largest_table), usual, undecided, result, problem))
         throw Failure::input("conditions '" + *p_.path + "', " + problem, "docs/read-until.md says what such a table has");
       return result;
     }

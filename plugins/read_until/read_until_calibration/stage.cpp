@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
-#include <cstring>
-#include <fstream>
-#include <iterator>
 #include <optional>
 #include <sluice/arrow/table_output.hpp>
+#include <sluice/input_text.hpp>
 #include <sluice/resume.hpp>
 #include <sluice/squiggle_reference.hpp>
 #include <sluice/stage.hpp>
@@ -19,13 +16,6 @@
 
 namespace sluice::read_until_calibration {
 namespace {
-
-std::string read_text(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  if (!file) throw Failure::input("cannot read '" + path + "': " + std::strerror(errno), "check the path");
-  return text;
-}
 
 // Sink: scores of reads with known labels, and in the end the thresholds between them.
 class ReadUntilCalibration {
@@ -69,10 +59,10 @@ class ReadUntilCalibration {
       : early_error_(p.early_error), label_(p.label == "target" ? Label::target : Label::other) {
     const auto given = [](const std::optional<Path>& path) { return path && !path->empty(); };
     std::string problem;
-    if (given(p.labels) && !parse_labels(read_text(*p.labels), labels_.emplace(), problem))
+    if (given(p.labels) && !parse_labels(whole_text(setup, *p.labels, "labels"), labels_.emplace(), problem))
       throw Failure::input("labels '" + *p.labels + "', " + problem, "give a table of read_id and label");
     if (given(p.other_scores)) {
-      const std::string text = read_text(*p.other_scores);
+      const std::string text = whole_text(setup, *p.other_scores, "scores");
       if (!parse_scores(text, scores_, problem))
         throw Failure::input("scores '" + *p.other_scores + "', " + problem, "give the scores that an earlier run of read_until_calibration wrote");
       lines_ = text;

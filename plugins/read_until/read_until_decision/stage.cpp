@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
-#include <cerrno>
 #include <charconv>
-#include <cstring>
-#include <fstream>
-#include <iterator>
 #include <sluice/channel_states.hpp>
 #include <sluice/file_joining.hpp>
+#include <sluice/input_text.hpp>
 #include <sluice/resume.hpp>
 #include <sluice/stage.hpp>
 #include <string>
@@ -68,9 +65,7 @@ Thresholds thresholds_of(const Setup& setup, const DecisionParameters& p) {
   check_decision(p);
   if (p.threshold) return Thresholds::constant(*p.threshold);
   if (!has_table(p)) return built_in_of(setup, p);
-  std::ifstream file(*p.thresholds, std::ios::binary);
-  const std::string table{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  if (!file) throw Failure::input("cannot read thresholds '" + *p.thresholds + "': " + std::strerror(errno), "check the path");
+  const std::string table = whole_text(setup, *p.thresholds, "thresholds");
   Thresholds thresholds;
   std::string problem;
   if (!Thresholds::parse(table, thresholds, problem))

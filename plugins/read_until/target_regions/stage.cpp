@@ -11,7 +11,7 @@ namespace {
 // A panel of a million regions has some 50 MB.
 constexpr std::size_t largest_table = std::size_t{256} << 20;
 
-std::string text_of(const std::string& path) {
+std::string text_of(const Host& host, const std::string& path) {
   hts::TextFile file({path, "regions", "check the path of the BED file or table"}, 0);
   std::string text;
   for (std::size_t filled = 0;;) {
@@ -19,7 +19,7 @@ std::string text_of(const std::string& path) {
     const std::size_t got = file.read(text.data() + filled, text.size() - filled);
     filled += got;
     text.resize(filled);
-    if (got == 0) return text;
+    if (got == 0) return hts::warn_of_open_end(host, file), text;
     if (filled > largest_table)
       throw Failure::input("regions '" + path + "' has more than " + std::to_string(largest_table >> 20U) + " MiB", "is it a BED file?");
   }
@@ -59,7 +59,7 @@ class TargetRegions {
       contigs.push_back({names[row], static_cast<std::int64_t>(bases[row].size())});
       row_of.emplace(names[row], row);
     }
-    const std::vector<TargetRegion> regions = placed(contigs);
+    const std::vector<TargetRegion> regions = placed(call, contigs);
     out.set_rows(std::ssize(regions));
     std::vector<std::string_view> contig, label, pieces;
     for (const TargetRegion& region : regions) {
@@ -82,14 +82,14 @@ class TargetRegions {
   }
 
  private:
-  std::vector<TargetRegion> placed(const std::vector<Contig>& contigs) const {
+  std::vector<TargetRegion> placed(const Call& call, const std::vector<Contig>& contigs) const {
     std::vector<TargetRegion> regions;
     if (path_.empty()) {
       for (const Contig& contig : contigs) regions.push_back({std::string(contig.name), std::string(contig.name), 0, contig.size, Strand::both});
       return regions;
     }
     std::string problem;
-    if (!parse_regions(text_of(path_), regions, problem))
+    if (!parse_regions(text_of(call, path_), regions, problem))
       throw Failure::input("regions '" + path_ + "', " + problem, "write contig, start and end, 0-based, with tabs between them");
     if (!place_regions(contigs, regions, flank_, problem))
       throw Failure::input("regions '" + path_ + "': " + problem, "give the reference that the regions were made for");

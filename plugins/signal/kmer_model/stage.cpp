@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #include <algorithm>
+#include <sluice/input_text.hpp>
 #include <sluice/motif.hpp>
 #include <sluice/stage.hpp>
 
@@ -104,6 +105,8 @@ class KmerModelResource {
   void process(const Call& call, Output& out) {
     if (path_.empty()) return give_none(out);
     const std::vector<char> text = read_model_text(path_);
+    const char first = byte_of(path_, 0);
+    if (first != '\x1f' && first != '\xFD' && byte_of(path_, -1) != '\n') call.warn(open_end_text("k-mer model '" + path_ + "'"));
     KmerModel model;
     ModelProblem problem;
     if (!parse_kmer_model({text.data(), text.size()}, synthetic_ ? Alphabet::nucleotide : alphabet_, model, problem))

@@ -3,10 +3,6 @@
 #include "flow_cell_simulator/read_labels.hpp"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
-#include <iterator>
 #include <optional>
 #include <sluice/failure.hpp>
 #include <vector>
@@ -55,13 +51,6 @@ ReadLabels::ReadLabels(std::string_view table, const std::string& column, const 
                            "give every read a value, tabs between columns");
     if (!says_no(fields[*wanted])) targets_.emplace(fields.front());
   }
-}
-
-ReadLabels ReadLabels::read(const std::string& path, const std::string& column) {
-  std::ifstream file(path, std::ios::binary);
-  const std::string table{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  if (!file) throw Failure::input("cannot read labels '" + path + "': " + std::strerror(errno), "check the path");
-  return ReadLabels(table, column, path);
 }
 
 }  // namespace sluice::flow_cell_simulator

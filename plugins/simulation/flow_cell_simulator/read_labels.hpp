@@ -17,7 +17,6 @@ class ReadLabels {
   ReadLabels() = default;
   // `name` is the file's, for messages.
   ReadLabels(std::string_view table, const std::string& column, const std::string& name);
-  static ReadLabels read(const std::string& path, const std::string& column);
   bool is_target(std::string_view read_id) const { return targets_.contains(std::string(read_id)); }
   std::size_t targets() const { return targets_.size(); }
 

@@ -6,6 +6,7 @@
 #include <condition_variable>
 #include <map>
 #include <mutex>
+#include <sluice/input_text.hpp>
 #include <sluice/read_until_conditions.hpp>
 #include <sluice/stage.hpp>
 
@@ -110,7 +111,7 @@ class FlowCell {
         waits_(p.speed == 0 && setup.feedback_sinks() > 0) {
     if (answers_ > 1) throw Failure::usage("several sinks give feedback to a flow cell", "name the one that writes the decisions");
     if (p_.labels && !p_.labels->empty()) {
-      labels_ = ReadLabels::read(*p_.labels, p_.label_column);
+      labels_ = ReadLabels(whole_text(setup, *p_.labels, "labels"), p_.label_column, *p_.labels);
       has_labels_ = true;
       if (labels_.targets() == 0) setup.warn("labels '" + *p_.labels + "' name no target");
     }

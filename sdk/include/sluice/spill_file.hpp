@@ -68,6 +68,8 @@ class SpillFile {
     ::fallocate(descriptor_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(at), static_cast<off_t>(count));
   }
   std::uint64_t bytes() const { return bytes_.load(); }
+  // Under which this process and its children open it while this lives.
+  std::string path() const { return "/proc/" + std::to_string(::getpid()) + "/fd/" + std::to_string(descriptor_); }
 
  private:
   [[noreturn]] void fail(const char* what, int code) const {

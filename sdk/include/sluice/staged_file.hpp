@@ -3,7 +3,8 @@
 #pragma once
 // A file that appears under its name complete or not at all, with the owner and permissions of what it replaces. It grows under a hidden name beside
 // the final one (".NAME.xxxxxx.partial"), locked for as long as its process lives; publish() syncs and renames it. What a killed process left behind
-// is removed by the next one that stages the same name: nobody holds its lock any more.
+// is removed by the next one that stages the same name: nobody holds its lock any more, it is the user's own, and the six letters of its name are
+// made of its inode, so that no file that was named or copied by others is taken for one.
 //
 // For index files that a stage makes beside its inputs. Outputs of a run go through sluice::OutputFile: they wait for the end of the run.
 
@@ -14,6 +15,7 @@
 
 #include <cerrno>
 #include <charconv>
+#include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -89,7 +91,7 @@ class StagedFile {
   explicit StagedFile(const std::string& path) : path_(path), target_(followed(path)) {
     std::error_code no_link;
     if (std::filesystem::is_symlink(target_, no_link)) fail("create", ELOOP);
-    const std::filesystem::path folder = target_.parent_path().empty() ? std::filesystem::path(".") : target_.parent_path();
+    const std::filesystem::path folder = folder_of(target_);
     const std::string prefix = hidden_prefix(target_.filename().string());
     remove_left_behind(folder, prefix);
     replaced_ = replaced_file();
@@ -103,7 +105,11 @@ class StagedFile {
       if (!file_.is_open()) fail("create", errno);
       ::flock(descriptor(), LOCK_EX);  // where files have no locks, nothing that was left behind is ever removed
       struct stat info {};
-      if (::fstat(descriptor(), &info) != 0 || info.st_nlink > 0) return;
+      if (::fstat(descriptor(), &info) != 0) return;
+      const std::string own = (folder / (prefix + letters_of(info.st_ino) + std::string(hidden_suffix))).string();
+      // Where a file system can't do this, nothing that was left behind is removed either.
+      if (::renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, own.c_str(), RENAME_NOREPLACE) == 0) temporary_ = own;
+      if (info.st_nlink > 0) return;
       file_.close();  // taken for a left-over between the two calls
     }
   }
@@ -111,7 +117,6 @@ class StagedFile {
   static bool may_be_left_of(const std::string& path, const std::filesystem::path& temporary) {
     const std::filesystem::path target = followed(path);
     const std::string name = temporary.filename().string();
-    const auto folder_of = [](const std::filesystem::path& file) { return file.has_parent_path() ? file.parent_path() : std::filesystem::path("."); };
     return folder_of(temporary) == folder_of(target) &&
            (name == target.filename().string() + std::string(hidden_suffix) || is_hidden(hidden_prefix(target.filename().string()), name));
   }
@@ -153,7 +158,7 @@ class StagedFile {
   // What killed processes have left of files of this name.
   static void remove_left_behind(const std::string& path) {
     const std::filesystem::path target = followed(path);
-    remove_left_behind(target.parent_path().empty() ? std::filesystem::path(".") : target.parent_path(), hidden_prefix(target.filename().string()));
+    remove_left_behind(folder_of(target), hidden_prefix(target.filename().string()));
   }
 
   // The name as given, where the bytes are now (for libraries that open files by name; they may truncate it, but not replace it), and an open
@@ -207,11 +212,20 @@ class StagedFile {
     temporary_.clear();
   }
   const std::filesystem::path& target() const { return target_; }
-  // A hidden name beside a file that nothing has; what is there is removed like what killed processes have left.
-  static std::string hidden_name(const std::filesystem::path& target) {
+  // The hidden name beside `target` for a file that is there now; it is removed like what killed processes have left.
+  static std::string hidden_name(const std::filesystem::path& target, const std::filesystem::path& file) {
     std::random_device random;
-    const std::filesystem::path folder = target.parent_path().empty() ? std::filesystem::path(".") : target.parent_path();
-    return (folder / (hidden_prefix(target.filename().string()) + random_text(random) + std::string(hidden_suffix))).string();
+    struct stat info {};
+    const std::string letters = ::stat(file.c_str(), &info) == 0 ? letters_of(info.st_ino) : random_text(random);
+    return (folder_of(target) / (hidden_prefix(target.filename().string()) + letters + std::string(hidden_suffix))).string();
+  }
+  // Would staging `path` remove this file?
+  static bool is_left_behind(const std::string& file, const std::string& path) {
+    const std::filesystem::path target = followed(path), given = followed(file);
+    std::error_code none;
+    struct stat info {};
+    return is_hidden(hidden_prefix(target.filename().string()), given.filename().string()) && ::stat(given.c_str(), &info) == 0 &&
+           is_own(given, info) && std::filesystem::equivalent(folder_of(given), folder_of(target), none);
   }
 
  private:
@@ -229,6 +243,19 @@ class StagedFile {
     return name.size() == prefix.size() + random_length + hidden_suffix.size() && name.starts_with(prefix) && name.ends_with(hidden_suffix) &&
            name.find_first_not_of(random_letters, prefix.size()) >= prefix.size() + random_length;
   }
+  static std::filesystem::path folder_of(const std::filesystem::path& file) { return file.parent_path().empty() ? "." : file.parent_path(); }
+  static bool is_own(const std::filesystem::path& file, const struct stat& info) {
+    const std::string name = file.filename().string();
+    return S_ISREG(info.st_mode) && info.st_uid == ::geteuid() &&
+           name.substr(name.size() - hidden_suffix.size() - random_length, random_length) == letters_of(info.st_ino);
+  }
+  static std::string letters_of(ino_t inode) {
+    auto bits = (static_cast<std::uint64_t>(inode) + 0x51C5) * 0x9E3779B97F4A7C15;  // spread over all digits
+    bits ^= bits >> 32U;
+    std::string text;
+    for (std::size_t i = 0; i < random_length; ++i, bits /= random_letters.size()) text += random_letters[bits % random_letters.size()];
+    return text;
+  }
   static std::string random_text(std::random_device& random) {
     std::string text;
     for (std::size_t i = 0; i < random_length; ++i) text += random_letters[random() % random_letters.size()];
@@ -241,8 +268,8 @@ class StagedFile {
       if (!is_hidden(prefix, name)) continue;
       const FileDescriptor file(::open(it->path().c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
       struct stat info {};
-      const bool is_own = file.is_open() && ::fstat(file.number(), &info) == 0 && S_ISREG(info.st_mode) && info.st_uid == ::geteuid();
-      if (is_own && ::flock(file.number(), LOCK_EX | LOCK_NB) == 0) ::unlink(it->path().c_str());
+      const bool is_left = file.is_open() && ::fstat(file.number(), &info) == 0 && is_own(it->path(), info);
+      if (is_left && ::flock(file.number(), LOCK_EX | LOCK_NB) == 0) ::unlink(it->path().c_str());
     }
   }
   std::optional<struct stat> replaced_file() const {

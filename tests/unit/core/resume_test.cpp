@@ -5,6 +5,7 @@
 
 #include <fstream>
 #include <sluice/failure.hpp>
+#include <sluice/staged_file.hpp>
 
 #include "machine/checksum.hpp"
 #include "run/journal_file.hpp"
@@ -184,7 +185,9 @@ TEST_CASE("What is left of a journal that was being written is removed by the ne
     ToyRun run;
     take_checkpoints(run);
     CHECK(run(pipeline("totals", 200)).run.state == RunState::failed);
-    std::ofstream(run.path("..journal.abcdef.partial")) << "cut";
+    StagedFile cut(run.path(".journal"));
+    cut.write("cut");
+    cut.leave();
     if (goes_on) go_on(run);
     const ToyResult result = run(pipeline("", 0));
     CHECK(result.run.state == RunState::finished);

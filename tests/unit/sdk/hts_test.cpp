@@ -86,6 +86,60 @@ TEST_CASE("what is missing or cut is a failure that names the file") {
   CHECK(problem_of(path).find("is truncated or damaged") != std::string::npos);
 }
 
+TEST_CASE("plain text that ends inside a line is told from text that is whole, or compressed") {
+  const sluice::testing::TemporaryFolder folder;
+  for (const auto& [text, is_open] : {std::pair("", false), std::pair("one\n", false), std::pair("one", true), std::pair("one\ntwo", true)}) {
+    for (const char* mode : {"w", "wg", "wu"}) {
+      const std::string path = written(folder, "text", text, mode);
+      TextLines lines({path});
+      std::string last;
+      while (lines.next()) last = lines.line();
+      CHECK(last == (std::string_view(text) == "one\ntwo" ? "two" : *text == '\0' ? "" : "one"));
+      CHECK(lines.ends_inside_line() == (is_open && mode[1] == 'u'));
+    }
+  }
+  const std::string path = written(folder, "gzip", "a line of text that is long enough\n", "wg");
+  std::filesystem::resize_file(path, 10);  // HTSlib takes less than a block's header for text
+  CHECK(problem_of(path).find("is truncated or damaged") != std::string::npos);
+}
+
+namespace {
+
+// So many records, and what became of reading them: the problem, or whether they end inside a line.
+std::string read_records(const std::string& path, int& records) {
+  records = 0;
+  try {
+    const File file(hts_open(path.c_str(), "r"));
+    RecordsInOrder::check_mark(*file, path);
+    const Header header(sam_hdr_read(file.get()));
+    const Record record(bam_init1());
+    RecordsInOrder in_order(*file, *header, path);
+    while (in_order.next(*record)) ++records;
+    return in_order.ends_inside_line() ? "inside a line" : "";
+  } catch (const sluice::Failure& failure) {
+    return failure.what();
+  }
+}
+
+}  // namespace
+
+TEST_CASE("alignments without the mark at their end are refused, and SAM that ends inside a line is told") {
+  silence();
+  const sluice::testing::TemporaryFolder folder;
+  const std::string text = "@SQ\tSN:c\tLN:100\na\t0\tc\t1\t60\t4M\t*\t0\t0\tACGT\tIIII\tNM:i:12\nb\t0\tc\t9\t60\t4M\t*\t0\t0\tACGT\tIIII\tNM:i:12\n";
+  int records = 0;
+  CHECK(read_records(written(folder, "whole.sam", text, "wu"), records).empty());
+  CHECK(records == 2);
+  CHECK(read_records(written(folder, "open.sam", text.substr(0, text.size() - 2), "wu"), records) == "inside a line");
+  CHECK(records == 2);
+  CHECK(read_records(written(folder, "cut.sam", text.substr(0, text.size() - 14), "wu"), records).find("line 3 is no SAM record") !=
+        std::string::npos);
+  std::string path = written(folder, "blocks.sam.gz", text, "w");
+  CHECK(read_records(path, records).empty());
+  std::filesystem::resize_file(path, std::filesystem::file_size(path) - 28);
+  CHECK(read_records(path, records).find("no BGZF end-of-file block") != std::string::npos);
+}
+
 TEST_CASE("a record's bases come as they were sequenced") {
   const Record record(bam_init1());
   std::string bases;

@@ -131,6 +131,27 @@ TEST_CASE("what a killed process left is removed by the next one that stages the
   CHECK(folder.names().size() == others.size() + 3);
 }
 
+TEST_CASE("a file that was named or copied by others is never taken for what a killed process left") {
+  const Folder folder;
+  folder.write(".index.abc123.partial", "the user's");
+  leave_behind(folder, "index");
+  std::string left;
+  for (const std::string& name : folder.names())
+    if (name != ".index.abc123.partial") left = name;
+  REQUIRE(left.size() > 0);
+  CHECK(StagedFile::is_left_behind(folder.path(left), folder.path("index")));
+  CHECK_FALSE(StagedFile::is_left_behind(folder.path(".index.abc123.partial"), folder.path("index")));
+  CHECK_FALSE(StagedFile::is_left_behind(folder.path(left), folder.path("other")));
+  const Folder another;
+  fs::copy_file(folder.path(left), another.path(left));
+  fs::rename(folder.path(left), folder.path("moved"));
+  fs::copy_file(another.path(left), folder.path(left));
+  StagedFile(folder.path("index")).publish();
+  Names expected = {".index.abc123.partial", left, "index", "moved"};
+  std::sort(expected.begin(), expected.end());
+  CHECK(folder.names() == expected);
+}
+
 TEST_CASE("two that stage one name at the same time do not disturb each other, and the last one stands") {
   const Folder folder;
   StagedFile first(folder.path("index"));

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #pragma once
-// Text files, plain, gzip or BGZF: in blocks, or line by line. What goes wrong is a Failure (input) that names the file.
+// Text files, plain, gzip or BGZF: in blocks, or line by line. What goes wrong is a Failure (input) that names the file; input_end.hpp says how they
+// end.
 
 #include <cerrno>
 #include <cstddef>
@@ -9,6 +10,7 @@
 #include <cstring>
 #include <sluice/failure.hpp>
 #include <sluice/hts/handles.hpp>
+#include <sluice/hts/input_end.hpp>
 #include <sluice/hts/open_input.hpp>
 #include <string>
 #include <string_view>
@@ -45,18 +47,22 @@ class TextFile {
   // The next bytes, up to so many; 0: the end.
   std::size_t read(char* to, std::size_t bytes) {
     const ssize_t got = bgzf_read(file_.get(), to, bytes);
-    if (got < 0)
-      throw Failure::input(
-          label_.text() + " is truncated or damaged: its compressed data ends or breaks after " + std::to_string(total_) + " bytes of text",
-          "copy the file again and compare checksums");
+    // HTSlib takes less of gzip than a block's header for text.
+    const bool is_stump = got >= 2 && total_ == 0 && !is_compressed() && to[0] == '\x1f' && to[1] == '\x8b';
+    if (got < 0 || is_stump)
+      throw Failure::input(label_.text() + " is truncated or damaged: its compressed data ends or breaks after " + std::to_string(total_) +
+                               " bytes of text" + reason_of(*file_),
+                           "copy the file again and compare checksums");
     total_ += static_cast<std::uint64_t>(got);
-    if (got == 0 && bytes > 0 && lacks_end(*file_))
-      throw Failure::input(label_.text() + " is truncated: it has no BGZF end-of-file block",
-                           "copy the file again, or compress it again with `bgzip`");
+    if (got > 0) last_ = to[got - 1];
+    if (got == 0 && bytes > 0 && lacks_end(*file_)) throw lacks_end_failure(label_.text());
     return static_cast<std::size_t>(got);
   }
   bool is_compressed() const { return file_->is_compressed != 0; }
   std::uint64_t total() const { return total_; }  // bytes of text so far
+  // At the end of text that nothing marks.
+  bool ends_inside_line() const { return total_ > 0 && last_ != '\n' && !is_compressed(); }
+  const FileLabel& label() const { return label_; }
   const BGZF& file() const { return *file_; }
 
  private:
@@ -64,35 +70,47 @@ class TextFile {
   Bgzf file_;
   std::vector<char> block_;
   std::uint64_t total_ = 0;
+  char last_ = '\n';
 };
 
 class TextLines {
  public:
-  explicit TextLines(FileLabel label) : TextLines(open_text(label), label) {}
-  TextLines(Bgzf file, FileLabel label) : label_(std::move(label)), file_(std::move(file)) {}
+  explicit TextLines(FileLabel label) : file_(std::move(label), block_bytes) {}
+  TextLines(Bgzf file, FileLabel label) : file_(std::move(file), std::move(label), block_bytes) {}
 
   // Goes to the next line; false at the end.
   bool next() {
-    const int got = bgzf_getline(file_.get(), '\n', &line_);
-    if (got < -1)
-      throw Failure::input(label_.text() + " is truncated or damaged after line " + std::to_string(number_),
-                           "copy the file again and compare checksums");
-    if (got < 0) return false;
-    ++number_;
-    return true;
+    begun_.clear();
+    while (true) {
+      const std::size_t end = rest_.find('\n');
+      if (end == std::string_view::npos) {
+        begun_ += rest_;
+        rest_ = file_.next();
+        if (!rest_.empty()) continue;
+        line_ = begun_;
+        if (line_.empty()) return false;
+      } else {
+        line_ = rest_.substr(0, end);
+        rest_.remove_prefix(end + 1);
+        if (!begun_.empty()) line_ = begun_.append(line_);
+      }
+      ++number_;
+      return true;
+    }
   }
   // Without "\n" or "\r\n"; valid until next().
-  std::string_view line() const {
-    const std::string_view text(line_.s, line_.l);
-    return text.ends_with('\r') ? text.substr(0, text.size() - 1) : text;
-  }
+  std::string_view line() const { return line_.ends_with('\r') ? line_.substr(0, line_.size() - 1) : line_; }
   std::uint64_t number() const { return number_; }  // from 1
-  const BGZF& file() const { return *file_; }
+  bool ends_inside_line() const { return file_.ends_inside_line(); }
+  const FileLabel& label() const { return file_.label(); }
+  const BGZF& file() const { return file_.file(); }
 
  private:
-  FileLabel label_;
-  Bgzf file_;
-  Line line_;
+  static constexpr std::size_t block_bytes = std::size_t{1} << 16;  // what comes slowly through a pipe is not waited for longer
+  TextFile file_;
+  std::string begun_;      // of the line, in blocks before
+  std::string_view rest_;  // of the block
+  std::string_view line_;
   std::uint64_t number_ = 0;
 };
 

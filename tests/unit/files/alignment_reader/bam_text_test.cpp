@@ -243,7 +243,7 @@ TEST_CASE("through a pipe a BAM file is read in windows, and one that is cut is 
   CHECK(through_pipe(whole) == expected);
   const Seen without_end = through_pipe(whole.substr(0, whole.size() - 28));
   CHECK(without_end.records == expected.records);
-  CHECK(without_end.failure.find("ends without an end-of-file block after 100 records") != std::string::npos);
+  CHECK(without_end.failure.find("no BGZF end-of-file block") != std::string::npos);
   const Seen cut = through_pipe(whole.substr(0, whole.size() / 2));
   CHECK(cut.failure.find("cannot be read on after " + std::to_string(cut.records.size()) + " records") != std::string::npos);
   CHECK(std::equal(cut.records.begin(), cut.records.end(), expected.records.begin()));

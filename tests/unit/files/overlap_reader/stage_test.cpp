@@ -151,8 +151,17 @@ TEST_CASE("files that do not fit end the run and say where") {
   CHECK(problem("a\t11\t0\t10\t-\tu\t30\t0\t10\t9\t10\t60\n").find("line 1: read 'a' is said to have 11 bases, but has 10") != std::string::npos);
   CHECK(problem("a\t10\t0\t10\t-\tu\t31\t0\t10\t9\t10\t60\n").find("target 'u'") != std::string::npos);
   CHECK(problem(good + "a\t10\t0\t").find("line 5") != std::string::npos);
-  CHECK(problem("").find("is empty") != std::string::npos);
-  CHECK(problem("\n\n").find("is empty") != std::string::npos);
+}
+
+TEST_CASE("a file without overlaps gives none and a warning, and so does one that ends inside a line") {
+  const Sample sample;
+  for (const char* nothing : {"", "\n\n"}) {
+    const Result result = sample.read("x.paf", nothing);
+    CHECK(result.ok());
+    CHECK(result.logged("x.paf' is empty"));
+  }
+  CHECK_FALSE(sample.read("x.paf", good).logged("ends inside a line"));
+  CHECK(sample.read("x.paf", good.substr(0, good.size() - 1)).logged("x.paf' ends inside a line"));
 }
 
 TEST_CASE("hits of mapped reads become overlaps in the order of the targets") {

@@ -230,9 +230,15 @@ TEST_CASE("files that are missing, empty, truncated or broken are named with rec
   };
   CHECK(says(look_up(folder.path() + "/none.fq", {"a"}).message, "cannot open"));
   CHECK(says(look_up(folder.path(), {"a"}).message, "there is no input in"));
-  CHECK(says(message(""), "is empty"));
-  CHECK(says(message("", Packing::bgzf), "is empty"));
-  CHECK(says(message("", Packing::gzip), "is empty"));
+  for (const Packing packing : {Packing::plain, Packing::bgzf, Packing::gzip}) {
+    const std::string path = folder.path() + "/nothing.fq";
+    write_packed(path, "", packing);
+    CHECK(look_up(path, {"r1"}).logged("nothing.fq' is empty"));
+    const Result read = run_stage<ReadReader>().with({{"path", path}}).run();
+    CHECK(read.ok());
+    CHECK(read.logged("nothing.fq' is empty"));
+    std::filesystem::remove(path + ".fai");
+  }
   CHECK(says(message("BAM\1"), "neither FASTA nor FASTQ"));
   const std::string text = fastq_text(3);
   CHECK(says(message(text.substr(0, text.size() - 100)), "line 13, record 3: the file ends within the qualities of"));

@@ -154,7 +154,9 @@ TEST_CASE("of sequences of one name the last is found") {
 TEST_CASE("files that are none are refused") {
   const Files files;
   CHECK(open(files.path("absent.fa")).message.find("cannot open") != std::string::npos);
-  CHECK(open(files.write("empty.fa", "")).message.find("is empty") != std::string::npos);
+  CHECK(open(files.write("empty.fa", "")).ok());
+  CHECK(open(files.write("empty.fa", "")).logged("is empty"));
+  CHECK(open(files.write("open.fa", ">a\nACGT")).logged("ends inside a line"));
   CHECK(open(files.write("x.txt", "hello\n")).message.find("neither FASTA nor FASTQ") != std::string::npos);
   std::ifstream whole(files.write_compressed("w.gz", std::string(100000, 'A'), "wg"), std::ios::binary);
   const std::string bytes{std::istreambuf_iterator<char>(whole), {}};
