@@ -6,7 +6,7 @@
 #   floors.sh SOURCE_DIR
 set -uo pipefail
 cd "$1" || exit 1
-floors=(machine plugin config plan device batch sched record run observe shard library cli)
+floors=(machine plugin config plan device batch sched record run observe shard session library cli)
 failures=0
 fail() { echo "FAILED: $*"; failures=$((failures + 1)); }
 for ((i = 0; i < ${#floors[@]}; ++i)); do

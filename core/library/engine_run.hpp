@@ -19,10 +19,8 @@
 #include "library/arrow_export.hpp"
 #include "library/batch_channel.hpp"
 #include "library/engine.hpp"
-#include "library/run_records.hpp"
 #include "library/stream_pipeline.hpp"
-#include "run/run.hpp"
-#include "shard/shard_run.hpp"
+#include "session/session.hpp"
 
 namespace sluice {
 
@@ -91,12 +89,10 @@ class EngineRun : public std::enable_shared_from_this<EngineRun> {
   WrittenPipeline written(const RunRequest& request, Diagnostics& diagnostics) const;
   Overrides overrides(const RunRequest& request, const WrittenPipeline& pipeline, Diagnostics& diagnostics) const;
   void plan_stream(const RunRequest& request, Diagnostics& diagnostics);
-  void plan_part(const RunRequest& request, Diagnostics& diagnostics);
-  void plan_shard(Diagnostics& diagnostics);
   void take(const Diagnostics& diagnostics);
   void add_problem(sluice_status status, const std::string& place, const std::string& stage, const std::string& message, const std::string& remedy);
   void log(int level, const std::string& line);
-  void conclude(const RunResult& result);
+  void conclude(const SessionEnd& end);
   std::vector<std::string> failures_of(const BatchData& batch) const;
 
   const std::shared_ptr<const Registry> registry_;
@@ -104,23 +100,21 @@ class EngineRun : public std::enable_shared_from_this<EngineRun> {
   std::deque<RunProblem> problems_;
   RunSettings settings_;
   std::optional<Plan> plan_;
-  std::optional<ShardPlan> shards_;
-  std::optional<ShardRun> shard_;  // of plan_ and shards_
-  std::optional<RunRecords> records_;
   std::shared_ptr<BatchChannel> channel_;  // null: no stream
   std::vector<StreamColumn> columns_;      // of the stream
   bool keep_failed_rows_ = false;
-  std::unique_ptr<Run> run_;  // null: it can't be executed
-  std::mutex stopping_;       // guards the end of thread_
+  std::mutex stopping_;  // guards the end of thread_
   std::thread thread_;
   bool executed_ = false;
-  std::atomic<bool> asked_to_end_{false}, closed_{false};
+  std::atomic<bool> closed_{false};
   std::string report_;
 
   mutable std::mutex mutex_;  // guards what follows
   std::condition_variable over_;
   bool has_ended_ = false;
   std::deque<std::pair<int, std::string>> lines_;
+
+  std::optional<Session> session_;  // of plan_; nothing: it can't be executed. Goes first, as it says lines until then
 };
 
 }  // namespace sluice

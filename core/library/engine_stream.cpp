@@ -70,9 +70,7 @@ sluice_status EngineRun::next_batch(double seconds, ArrowArray& batch) {
 void EngineRun::close_stream() {
   closed_ = true;
   channel_->close();
-  if (!run_) return;
-  run_->interrupt();
-  run_->interrupt();
+  if (session_) session_->run()->tell(LifeEvent::second_interrupt);
 }
 
 }  // namespace sluice
