@@ -25,8 +25,7 @@ constexpr const char* bootstrap =
     "try:\n"
     "    from sluice.live.program import main\n"
     "except ImportError as error:\n"
-    "    sys.exit(f\"sluice live: {sys.executable} does not have the package sluice ({error}): install it with pip install 'sluice[live]', or let "
-    "\"\n"
+    "    sys.exit(f\"sluice live: {sys.executable} does not have the package sluice ({error}): install its wheel there (docs/live.md), or let \"\n"
     "             \"SLUICE_PYTHON name a Python that has it\")\n"
     "sys.exit(main(sys.argv[1:]))\n";
 
@@ -59,9 +58,9 @@ void add_live_options(CLI::App& app) {
 int live_command(const Arguments& arguments) {
   CLI::App app("Read Until on a sequencer: decides about the live reads of a position of MinKNOW", "sluice live");
   app.footer(
-      "\nEvery other option is a parameter of the pipeline (sluice run read_until --help) or of the run (--threads N).\nIt is written in Python: pip "
-      "install "
-      "'sluice[live]', or let SLUICE_PYTHON name a Python that has it.\n\nExample:\n  sluice live --position MN12345 --target lambda.fa "
+      "\nEvery other option is a parameter of the pipeline (sluice run read_until --help) or of the run (--threads N).\nIt is part of the "
+      "Python package: docs/live.md says how to install it; SLUICE_PYTHON names a Python that has it.\n\nExample:\n  sluice live --position MN12345 "
+      "--target lambda.fa "
       "--control-channels 1-256 "
       "--log decisions.tsv");
   add_live_options(app);
@@ -75,10 +74,9 @@ int live_command(const Arguments& arguments) {
   argv.push_back(nullptr);
   std::fflush(nullptr);
   execvp(python.c_str(), argv.data());
-  std::fprintf(
-      stderr,
-      "sluice live: cannot start %s: %s (it is written in Python: pip install 'sluice[live]', or let SLUICE_PYTHON name a Python that has it)\n",
-      python.c_str(), std::strerror(errno));
+  std::fprintf(stderr,
+               "sluice live: cannot start %s: %s (it is part of the Python package, see docs/live.md: let SLUICE_PYTHON name a Python that has it)\n",
+               python.c_str(), std::strerror(errno));
   return exit_failed;
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
+#include <fcntl.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <csignal>
@@ -88,6 +90,13 @@ void allow_many_files() {
   setrlimit(RLIMIT_NOFILE, &files);
 }
 
+// A file of ours must not get the number of a standard stream that the parent has closed (`>&-`): what is printed would land in it. As the GNU
+// tools do, these are opened so that using them still fails.
+void take_closed_standard_numbers() {
+  for (const int number : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    if (::fcntl(number, F_GETFD) < 0) static_cast<void>(::open("/dev/null", number == STDIN_FILENO ? O_WRONLY : O_RDONLY));
+}
+
 // A run that has ended does not wait for a driver that is still starting: then the process ends under that thread's feet, without
 // destructors, all outputs being complete. Nor does it wait for a driver to give back what the system takes anyhow.
 int end_process(int code) {
@@ -101,6 +110,8 @@ int end_process(int code) {
 int main(int argc, char** argv) {
   // `sluice plugins | head` must end quietly: writes to a closed pipe fail with EPIPE and are handled where they are made.
   std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);  // so must writes beyond `ulimit -f`, with EFBIG
+  take_closed_standard_numbers();
   allow_many_files();
   try {
     const int code = sluice::cli::dispatch({argv + 1, argv + argc});

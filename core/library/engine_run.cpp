@@ -11,6 +11,7 @@
 #include "library/registered_stage.hpp"
 #include "library/stream_stage.hpp"
 #include "library/unlocked_wait.hpp"
+#include "machine/c_locale.hpp"
 #include "session/exit_code.hpp"
 
 namespace sluice {
@@ -48,7 +49,12 @@ bool is_made(const Plan& plan, std::size_t stage, const std::string& column, std
 
 }  // namespace
 
-RunOwner::~RunOwner() { run_->stop(); }
+RunOwner::~RunOwner() {
+  if (run_->is_of_this_process())
+    run_->stop();
+  else
+    new std::shared_ptr<EngineRun>(run_);  // never ended here
+}
 
 EngineRun::EngineRun(Engine& engine, const RunRequest& request) : registry_(engine.registry()) {
   Diagnostics diagnostics;
@@ -196,10 +202,16 @@ void EngineRun::log(int level, const std::string& line) {
   if (lines_.size() < most_lines || level >= SLUICE_LOG_WARNING) lines_.emplace_back(level, line);
 }
 
+void EngineRun::refuse_elsewhere() const {
+  if (!is_of_this_process()) throw Failure::usage("a run belongs to the process that made it", "make another one in this process");
+}
+
 sluice_status EngineRun::execute() {
   if (!session_) return status_;
+  refuse_elsewhere();
   if (executed_) return SLUICE_ERROR_USAGE;
   executed_ = true;
+  const CLocale locale;
   try {
     conclude(session_->execute());
   } catch (const std::exception& exception) {  // no memory for the words, say
@@ -233,12 +245,14 @@ void EngineRun::conclude(const SessionEnd& end) {
 
 sluice_status EngineRun::start() {
   if (!session_) return status_;
+  refuse_elsewhere();
   if (executed_ || thread_.joinable()) return SLUICE_ERROR_USAGE;
   thread_ = std::thread([this] { execute(); });
   return SLUICE_OK;
 }
 
 bool EngineRun::wait(double seconds) {
+  if (!is_of_this_process()) return true;
   std::unique_lock lock(mutex_);
   const auto ended = [&] { return has_ended_ || !session_; };
   if (seconds >= 0) return over_.wait_for(lock, std::chrono::duration<double>(seconds), ended);
@@ -252,6 +266,7 @@ void EngineRun::interrupt() {
 }
 
 void EngineRun::stop() {
+  if (!is_of_this_process()) return;
   if (channel_) channel_->close();
   const UnlockedWait unlocked;
   const std::lock_guard lock(stopping_);

@@ -4,6 +4,7 @@
 // One run for a program: planned, executed, looked at, its rows handed out. See sluice.h for what the functions do.
 
 #include <sluice.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <condition_variable>
@@ -63,7 +64,9 @@ class EngineRun : public std::enable_shared_from_this<EngineRun> {
   // Behind the constructor, which can't hand out this object: stages of the host's own keep their input with it, and stop_all() knows it.
   void make_known();
 
-  sluice_status status() const { return status_; }
+  // False in a process that was forked off: neither threads nor outputs of the run are its own.
+  bool is_of_this_process() const { return ::getpid() == made_in_; }
+  sluice_status status() const { return is_of_this_process() ? status_ : SLUICE_ERROR_USAGE; }
   const std::deque<RunProblem>& problems() const { return problems_; }
   sluice_status execute();
   sluice_status start();
@@ -95,6 +98,9 @@ class EngineRun : public std::enable_shared_from_this<EngineRun> {
   void conclude(const SessionEnd& end);
   std::vector<std::string> failures_of(const BatchData& batch) const;
 
+  void refuse_elsewhere() const;
+
+  const pid_t made_in_ = ::getpid();
   const std::shared_ptr<const Registry> registry_;
   sluice_status status_ = SLUICE_OK;
   std::deque<RunProblem> problems_;

@@ -52,6 +52,7 @@ BatchChannel::Take take_from(BatchChannel& channel, double seconds, BatchHandle&
 }  // namespace
 
 sluice_status EngineRun::next_batch(double seconds, ArrowArray& batch) {
+  refuse_elsewhere();
   for (;;) {
     BatchHandle next;
     const BatchChannel::Take taken = take_from(*channel_, seconds, next);
@@ -68,6 +69,7 @@ sluice_status EngineRun::next_batch(double seconds, ArrowArray& batch) {
 }
 
 void EngineRun::close_stream() {
+  if (!is_of_this_process()) return;
   closed_ = true;
   channel_->close();
   if (session_) session_->run()->tell(LifeEvent::second_interrupt);

@@ -16,6 +16,7 @@
 #include "library/program_merge.hpp"
 #include "library/registered_stage.hpp"
 #include "library/unlocked_wait.hpp"
+#include "machine/c_locale.hpp"
 
 struct sluice_engine {
   std::shared_ptr<sluice::Engine> engine;
@@ -28,7 +29,12 @@ struct sluice_run {
 
 namespace {
 
-using sluice::detail::guarded;
+// Every function that does more than hand something out: no exception leaves, and the program's locale does not come in.
+template <class Body>
+sluice_status guarded(sluice_error* error, Body&& body) {
+  const sluice::CLocale locale;
+  return sluice::detail::guarded(error, std::forward<Body>(body));
+}
 
 char* text_of(const std::string& text) {
   char* copy = static_cast<char*>(std::malloc(text.size() + 1));

@@ -18,18 +18,18 @@ namespace fs = std::filesystem;
 std::string problem(const fs::path& file, int error) { return "'" + file.string() + "' cannot be written: " + std::strerror(error); }
 
 std::string write_directly(const fs::path& file, const std::function<std::string()>& next) {
-  const int descriptor = file == "-" ? ::dup(STDOUT_FILENO) : ::open(file.c_str(), O_WRONLY | O_CLOEXEC);
-  if (descriptor < 0) return problem(file, errno);
+  FileDescriptor opened = open_special_file(file);
+  if (!opened.is_open()) return problem(file, errno);
   int error = 0;
   for (std::string piece = next(); !piece.empty() && error == 0; piece = next())
     for (std::string_view left = piece; !left.empty() && error == 0;) {
-      const ssize_t written = ::write(descriptor, left.data(), left.size());
+      const ssize_t written = ::write(opened.number(), left.data(), left.size());
       if (written >= 0)
         left.remove_prefix(static_cast<std::size_t>(written));
       else if (errno != EINTR)
         error = errno;
     }
-  if (::close(descriptor) != 0 && error == 0) error = errno;
+  if (const int code = opened.close(); error == 0) error = code;
   return error == 0 ? "" : problem(file, error);
 }
 

@@ -17,10 +17,13 @@
 #include <latch>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <sluice/failure.hpp>
 #include <string>
 #include <thread>
 #include <vector>
+
+#include "machine/c_locale.hpp"
 
 namespace sluice {
 
@@ -75,19 +78,27 @@ class ThreadShare {
   const int threads_;
 };
 
-// Knows which threads are the arena's.
+// Knows which threads are the arena's, and gives them the C locale for as long as they are.
 class Members : public tbb::task_scheduler_observer {
  public:
   explicit Members(tbb::task_arena& arena) : task_scheduler_observer(arena) { observe(true); }
   ~Members() override { observe(false); }
-  void on_scheduler_entry(bool) override { of_this_thread = this; }
-  void on_scheduler_exit(bool) override { of_this_thread = nullptr; }
+  void on_scheduler_entry(bool) override {
+    of_this_thread = this;
+    locale.emplace();
+  }
+  void on_scheduler_exit(bool) override {
+    of_this_thread = nullptr;
+    locale.reset();
+  }
   bool has_this_thread() const { return of_this_thread == this; }
 
  private:
   static thread_local const Members* of_this_thread;
+  static thread_local std::optional<CLocale> locale;
 };
 thread_local const Members* Members::of_this_thread = nullptr;
+thread_local std::optional<CLocale> Members::locale;
 
 }  // namespace
 

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #pragma once
-// Which stage's code a thread is in, so that a crash there, or an exit(), can be named.
+// Which stage's code a thread is in, so that a crash there, or an exit(), can be named. That code sees the C locale.
 
 #include <sluice/abi.h>
 
 #include <cstddef>
 #include <cstdint>
+
+#include "machine/c_locale.hpp"
 
 namespace sluice {
 
@@ -32,6 +34,7 @@ class CallMark {
   std::uint64_t sequence_;
   std::int64_t rows_;
   const CallMark* outer_;
+  const CLocale locale_;
 };
 
 }  // namespace sluice

@@ -27,8 +27,7 @@ constexpr std::uint64_t sync_stride = std::uint64_t{16} << 20;
 Failure write_failure(const sluice_file& file, int code) {
   const std::string name = file.path == "-" ? "standard output" : "'" + file.path + "'";
   if (code == EPIPE) return {SLUICE_ERROR_CLOSED_PIPE, "the reader of " + name + " has gone", ""};
-  return Failure::output("cannot write " + name + ": " + std::strerror(code),
-                         code == ENOSPC || code == EDQUOT ? "free space there or write elsewhere" : "");
+  return Failure::output("cannot write " + name + ": " + std::strerror(code), remedy_of_write(code));
 }
 
 void write_all(sluice_file& file, const char* data, std::size_t bytes) {
@@ -59,13 +58,10 @@ sluice_file* OutputFiles::open(const std::string& path, const void* owner) {
   sluice_file file;
   file.path = file.temporary = path;
   file.owner = owner;
-  if (path == "-") {
-    file.direct = FileDescriptor(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0));
+  if (path == "-" || is_special_file(path)) {
+    file.direct = open_special_file(path);
     if (!file.direct.is_open()) throw write_failure(file, errno);
-    uses_standard_output_ = true;
-  } else if (is_special_file(path)) {
-    file.direct = FileDescriptor(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
-    if (!file.direct.is_open()) throw Failure::output("cannot open '" + path + "': " + std::strerror(errno));
+    if (path == "-" || descriptor_named(path) == STDOUT_FILENO) uses_standard_output_ = true;
   } else {
     std::error_code error;  // what cannot be asked about is found out by creating the file
     if (fs::is_directory(path, error)) throw Failure::usage("output '" + path + "' is a folder", "name a file in it");

@@ -3,15 +3,18 @@
 #include "run/run.hpp"
 
 #include <poll.h>
+#include <pthread.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
+#include <atomic>
+#include <exception>
 #include <filesystem>
 #include <mutex>
 #include <optional>
 #include <string_view>
+#include <thread>
 
 #include "device/call_scope.hpp"
 #include "device/device_opening.hpp"
@@ -20,6 +23,7 @@
 #include "machine/sanitizers.hpp"
 #include "plan/plan_files.hpp"
 #include "run/arena.hpp"
+#include "run/device_needs.hpp"
 #include "run/execution.hpp"
 #include "run/resources.hpp"
 #include "run/run_journal.hpp"
@@ -73,70 +77,19 @@ void trace_copies(Device& device, RunContext& run) {
 constexpr int batches_per_device = 384;
 // While a device is opened, threads read and decode ahead for it: in half a second 16 of them do so many batches.
 constexpr int batches_ahead_of_devices = 384;
-// What comes behind a regroup is most of a run that has one (polish 3 of 3.5 s, correct 48 of 50), and so is what an index that takes long to make is
-// made for (overlap 7 of 7.7 s).
-constexpr double times_as_long_behind_regroup = 6, times_as_long_behind_resources = 3;
 // What so many batches of the usual size take: 2 GiB, at most a quarter of what is left of the machine.
 std::uint64_t memory_per_device() { return std::min<std::uint64_t>(std::uint64_t{2} << 30, host_limits().usable_memory() / 4); }
 
-// How long a run will go on. By how much has been read since the first batches: these are read ahead of everything, and fill empty caches. And by
-// the shortest of the last few answers, as a run is slow for a moment. Where nobody knows, as long again.
-class SecondsLeft {
- public:
-  explicit SecondsLeft(double now) : began_(now) {}
-  double operator()(double now, const Dispatcher& dispatcher) {
-    const SourceProgress progress = dispatcher.progress();
-    if (dispatcher.regroups_go_on()) return times_as_long_behind_regroup * (now - began_);
-    if (progress.ended) return 0;
-    if (first_share_ < 0 && progress.share > 0) first_share_ = progress.share, first_at_ = now;
-    const double read = progress.share - first_share_;
-    answers_[answer_++ % answers_.size()] = first_share_ > 0 && read > 0 ? (now - first_at_) * (1.0 - progress.share) / read : now - began_;
-    return *std::min_element(answers_.begin(), answers_.end());
-  }
-
- private:
-  const double began_;
-  double first_share_ = -1, first_at_ = 0;
-  std::array<double, 3> answers_{};
-  std::size_t answer_ = 0;
+// Of a process that was forked while runs were in flight in its parent, the threads that had hold of what they share are missing.
+std::atomic<int> runs_in_flight{0};
+std::atomic<bool> forked_amid_runs{false};
+struct InFlight {
+  InFlight() { ++runs_in_flight; }
+  InFlight(const InFlight&) = delete;
+  ~InFlight() { --runs_in_flight; }
 };
-
-// A run of large files lasts, as hardly any reads faster than this. (Of those that look up some of a file a device is opened that they could do
-// without.)
-double least_seconds(const Plan& plan, const Registry& registry, int threads) {
-  constexpr double bytes_a_second_and_thread = 128e6;
-  double bytes = 0;
-  for (const PlannedFile& file : files_of(plan, registry)) {
-    std::error_code error;
-    const std::uintmax_t size = file.use == FileUse::reads && !file.side ? std::filesystem::file_size(file.path, error) : 0;
-    if (!error) bytes += static_cast<double>(size);
-  }
-  return bytes / (bytes_a_second_and_thread * threads);
-}
-
-enum class Wait { for_devices, never };
-
-// May any stage run on a device, and must the run wait until devices are there? With --device auto the CPU begins at once.
-struct DeviceNeeds {
-  Devices devices = Devices::never;
-  Wait wait = Wait::never;
-};
-DeviceNeeds device_needs(const Plan& plan, const std::string& wish) {
-  DeviceNeeds needs;
-  if (wish == "cpu") return needs;
-  for (const PlannedStage& stage : plan.stages) {
-    bool cpu = stage.implementations.empty();
-    // A stage that keeps state can't move to a device later.
-    if ((stage.stage->entry.descriptor->traits & SLUICE_TRAIT_ORDERED) != 0 && stage.implementations.size() > 1) needs.wait = Wait::for_devices;
-    for (const std::uint32_t k : stage.implementations) {
-      if (std::string_view(stage.stage->entry.descriptor->implementations[k].device) == "cpu")
-        cpu = true;
-      else
-        needs.devices = Devices::possible;
-    }
-    if (!cpu) needs.wait = Wait::for_devices;
-  }
-  return needs;
+void on_fork() {
+  if (runs_in_flight > 0) forked_amid_runs = true;
 }
 
 }  // namespace
@@ -278,7 +231,6 @@ struct Run::Implementation {
   }
 
   void end_but_for_memory() {
-    arena.reset();
     const std::lock_guard lock(devices_mutex);
     context.devices.clear();
   }
@@ -352,6 +304,7 @@ struct Run::Implementation {
     } catch (...) {
       context.fail_with_current_exception("");
     }
+    arena.reset();
     if (context.life.state() != LifeState::ended) enter(LifeState::ended);
     if (context.life.drops()) context.files.discard();
     result.was_interrupted = context.life.interrupted();
@@ -395,7 +348,33 @@ Run::~Run() {
 #endif
   delete implementation_;
 }
-RunResult Run::execute() { return implementation_->execute(); }
+// On a thread of its own: oneTBB's threads go with the last one that has used them, so that a process forked between runs can start some again.
+RunResult Run::execute() {
+  static const int watched = ::pthread_atfork(nullptr, nullptr, on_fork);
+  static_cast<void>(watched);
+  RunResult result;
+  std::exception_ptr escaped;
+  const auto execute_here = [&]() noexcept {
+    try {
+      result = implementation_->execute();
+    } catch (...) {
+      escaped = std::current_exception();
+    }
+  };
+  try {
+    if (forked_amid_runs)
+      throw Failure::usage("this process was forked while a run was in flight, and has none of its threads",
+                           "fork before the first run, or start the process anew (multiprocessing.get_context('spawn'))");
+    const InFlight counted;
+    std::thread(execute_here).join();
+  } catch (...) {
+    implementation_->context.fail_with_current_exception("");
+    result.state = RunState::failed;
+    implementation_->context.take_failure(result);
+  }
+  if (escaped) std::rethrow_exception(escaped);
+  return result;
+}
 LifeAnswer Run::interrupt() {
   RunLife& life = implementation_->context.life;
   return implementation_->options.is_all_or_nothing ? life.tell(LifeEvent::second_interrupt) : life.interrupt();

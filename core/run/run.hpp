@@ -116,7 +116,7 @@ class Run {
   // For a process that has to end at once, from another thread than execute()'s: deletes what outputs have become so far. What cannot be had
   // without waiting stays for the next run that writes the same names.
   void remove_temporaries();
-  // After execute(): gives up threads and devices. What remains is the memory of resources that others share.
+  // After execute(): gives up devices. What remains is the memory of resources that others share.
   void end_but_for_memory();
   // [thread-safe] A snapshot for progress displays while execute() runs on another thread.
   RunStatistics snapshot() const;

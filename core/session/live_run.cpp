@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <condition_variable>
+#include <iterator>
 #include <mutex>
 #include <vector>
 
@@ -54,7 +55,8 @@ LiveRun::Executing::~Executing() {
 void LiveRun::end_all() {
   LiveRuns& all = live_runs();
   std::unique_lock lock(all.mutex);
-  const std::vector<LiveRun*> told = all.runs;
+  std::vector<LiveRun*> told;
+  std::copy_if(all.runs.begin(), all.runs.end(), std::back_inserter(told), [](const LiveRun* run) { return run->made_in_ == ::getpid(); });
   for (LiveRun* run : told) run->run_.tell(LifeEvent::end_all);
   all.changed.wait(lock, [&] {
     return std::none_of(all.runs.begin(), all.runs.end(), [&](const LiveRun* run) {

@@ -3,6 +3,9 @@
 #pragma once
 // All runs of the process, so that they can be ended before what their stages are written in goes away.
 
+#include <sys/types.h>
+#include <unistd.h>
+
 #include "run/run.hpp"
 
 namespace sluice {
@@ -30,6 +33,7 @@ class LiveRun {
 
  private:
   Run& run_;
+  const pid_t made_in_ = ::getpid();  // a forked process has none of its parent's runs
   bool executing_ = false;
 };
 

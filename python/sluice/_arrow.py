@@ -85,9 +85,26 @@ class Schema:
         _l.lib.sluice_schema_share(byref(self._struct), byref(copy))
         return capsule
 
+    def __copy__(self) -> "Schema":
+        return self  # nobody changes it
+
+    def __deepcopy__(self, _memo: Any) -> "Schema":
+        return self
+
+    def __reduce__(self) -> Any:
+        import pyarrow
+
+        return _schema_of, (pyarrow.schema(self),)
+
     def __del__(self) -> None:
         if getattr(self, "_struct", None) is not None:
             release(self._struct)
+
+
+def _schema_of(arrow: Any) -> Schema:
+    struct = _l.ArrowSchema()
+    take(arrow.__arrow_c_schema__(), _l.ArrowSchema, struct)
+    return Schema(struct)
 
 
 class Column:
@@ -181,17 +198,21 @@ class Batch:
     def column_names(self) -> list[str]:
         return self.schema.names
 
+    def _share(self, into: Any) -> None:
+        if self._arrow is not None:
+            take(self._arrow.__arrow_c_array__()[1], _l.ArrowArray, into)
+        elif _l.lib.sluice_batch_share(byref(self._array), byref(into)) != _l.OK:
+            raise ValueError("this batch can't be given again")
+
     def __arrow_c_array__(self, requested_schema: Any = None) -> tuple[Any, Any]:
         shared, capsule = new_capsule(_l.ArrowArray)
-        if _l.lib.sluice_batch_share(byref(self._array), byref(shared)) != _l.OK:
-            raise ValueError("this batch can't be given again")
+        self._share(shared)
         return self.schema.__arrow_c_schema__(), capsule
 
     def __arrow_c_device_array__(self, requested_schema: Any = None, **_: Any) -> tuple[Any, Any]:
         """On the host, as all batches are when they leave a run."""
         shared, capsule = new_capsule(_l.ArrowDeviceArray)
-        if _l.lib.sluice_batch_share(byref(self._array), byref(shared.array)) != _l.OK:
-            raise ValueError("this batch can't be given again")
+        self._share(shared.array)
         shared.device_id, shared.device_type = -1, _l.DEVICE_CPU
         return self.schema.__arrow_c_schema__(), capsule
 
@@ -236,6 +257,16 @@ class Batch:
             raise TypeError(f"column '{column}' is {column_type(field)}: use batch['{column}']")
         return view(array, 1, _NUMPY[field.format], array.length)
 
+    def __copy__(self) -> "Batch":
+        return self  # nobody changes it
+
+    def __deepcopy__(self, _memo: Any) -> "Batch":
+        return self
+
+    def __reduce__(self) -> Any:
+        """Its rows, by pyarrow: another process has no part in the run's memory."""
+        return _batch_of, (self.to_pyarrow(),)
+
     def __repr__(self) -> str:
         return f"<sluice.Batch: {len(self)} rows of {', '.join(self.column_names)}>"
 
@@ -246,3 +277,12 @@ class Batch:
             return
         if array is not None:
             release(array)
+
+
+def _batch_of(arrow: Any) -> Batch:
+    schema, array = _l.ArrowSchema(), _l.ArrowArray()
+    for capsule, struct in zip(arrow.__arrow_c_array__(), (schema, array)):
+        take(capsule, type(struct), struct)
+    batch = Batch(Schema(schema), array)
+    batch._arrow = arrow
+    return batch

@@ -165,5 +165,11 @@ class RunHandle:
             self.free()
 
 
+def _after_fork() -> None:
+    """Another thread of the parent may have held these, and is not here."""
+    Engine._lock = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_after_fork)
 # Stages in Python can't be called once the interpreter ends.
 atexit.register(_l.lib.sluice_end_all_runs)

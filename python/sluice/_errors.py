@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Sequence
+from typing import TYPE_CHECKING, Any, Sequence
 
 from . import _library as _l
 
@@ -41,6 +41,10 @@ class Error(Exception):
         first = self.problems[0]
         self.status, self.place, self.stage, self.message, self.remedy = first.status, first.place, first.stage, first.message, first.remedy
         super().__init__("\n".join(problem.text for problem in self.problems))
+
+    def __reduce__(self) -> Any:
+        """As it was made: a process of a pool hands it on."""
+        return type(self), (self.problems, self.report), vars(self)
 
 
 class UsageError(Error):
@@ -81,6 +85,9 @@ class Interrupted(KeyboardInterrupt):
     def __init__(self, report: "Report | None"):
         self.report = report
         super().__init__("interrupted")
+
+    def __reduce__(self) -> Any:
+        return type(self), (self.report,)
 
 
 _BY_STATUS = {

@@ -25,7 +25,7 @@ class Report:
 
     def __getattr__(self, key: str) -> Any:
         try:
-            return self.data[key]
+            return self.__dict__["data"][key]  # which is not there yet while a copy is made
         except KeyError:
             raise AttributeError(key) from None
 

@@ -47,6 +47,9 @@ class Source(Stage):
         self._instance: int | None = None
         self._was_used = False
 
+    def __reduce__(self) -> Any:
+        raise TypeError(f"source '{self.id}' gives rows to a run of this process: make it in the process that runs")
+
     def push(self, columns: Any, *, deadline: float | None = None, timeout: float | None = None) -> None:
         """The next rows: a mapping of columns (pyarrow or numpy arrays, lists) or a pyarrow.RecordBatch. What depends on them is wanted in `deadline`
         seconds. Waits while `depth` batches wait; TimeoutError after `timeout` seconds. Closed, where the run has ended.

@@ -86,6 +86,7 @@ class Stage:
         self._functions: Any = None
         self.__doc__ = function.__doc__
         self.__name__ = self.id
+        self.__module__ = function.__module__
         self.__wrapped__ = function
 
     def reference(self) -> str:
@@ -97,6 +98,9 @@ class Stage:
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         return self.function(*arguments, **named)
+
+    def __reduce__(self) -> Any:
+        return self.function.__qualname__  # of its module: another process finds it there
 
     def __repr__(self) -> str:
         return f"<sluice.Stage '{self.id}'>"

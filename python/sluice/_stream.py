@@ -122,6 +122,9 @@ class Stream:
     def __exit__(self, *_: Any) -> None:
         self.close()
 
+    def __reduce__(self) -> Any:
+        raise TypeError("a stream belongs to a run of this process: its batches can be copied and pickled")
+
     def __repr__(self) -> str:
         return f"<sluice.Stream of {', '.join(self.column_names)}>"
 

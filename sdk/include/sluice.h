@@ -14,6 +14,9 @@
  * Rules that hold for every function below
  *  - Nothing throws. Texts that go in are NUL-terminated UTF-8 and are not kept; texts that come out are the caller's, for sluice_text_free().
  *  - An object belongs to one thread at a time, but for what says [thread-safe].
+ *  - Any number of runs may be in flight at once, in any threads. A process that was forked between runs can make its own; one that was forked amid
+ *    a run cannot (SLUICE_ERROR_USAGE), and neither ends nor uses those of its parent. Stages see the C locale, whatever the program has set.
+ *  - A write beyond the limit on file sizes raises SIGXFSZ: a program that wants an error (EFBIG) instead ignores that signal.
  *  - Structs begin with struct_size, the caller's sizeof: members that a library does not know are not looked at.
  *  - A free function takes NULL, too. */
 #ifndef SLUICE_H

@@ -41,6 +41,12 @@ number=$(od -An -tu4 -j $((address - 16#$file_address + 16#$file_offset)) -N4 "$
 same "a built plugin, ABI" "$major.$minor" "$((number >> 16)).$((number & 65535))"
 grep -qE "ABI $major\.$minor|C ABI \($major\.$minor\)" CHANGELOG.md || { echo "FAILED: CHANGELOG.md does not mention ABI $major.$minor"; failures=$((failures + 1)); }
 
+# "sluice" on PyPI is somebody else's. What is installed is a wheel of ours, a folder, or the packages of others.
+if grep -rnE "pip3? install[^#|]*[ '\"]sluice(-nanopore)?([][ '\"\`=<>~]|$)" README.md CHANGELOG.md CONTRIBUTING.md docs python sdk core examples packaging workflows plugins; then
+  echo "FAILED: these fetch what a registry has under the name of sluice"
+  failures=$((failures + 1))
+fi
+
 tag=$(git describe --exact-match --tags --match 'v[0-9]*' 2>/dev/null || true)
 [ -z "$tag" ] || same "the tag of this commit" "v$version" "$tag"
 echo "$failures failures"

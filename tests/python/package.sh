@@ -8,7 +8,7 @@ sluice=$1 library=$2 source=$3 environment=$4
 shift 4
 tests=("$@")
 here=$source/tests/python
-[ ${#tests[@]} -gt 0 ] || tests=(runs_test streams_test stages_test workers_test hints_test skeleton_test leaks_test documented example)
+[ ${#tests[@]} -gt 0 ] || tests=(runs_test processes_test locale_test streams_test stages_test workers_test hints_test skeleton_test leaks_test documented example)
 command -v python3 >/dev/null || { echo "SKIPPED: there is no python3"; exit 77; }
 if ! "$environment/bin/python" -c 'import numpy, pyarrow, polars, duckdb, mypy' 2>/dev/null; then
   rm -rf "$environment"

@@ -2,7 +2,7 @@
 # SPDX-FileCopyrightText: The sluice authors
 """Read Until on a sequencer: `sluice live` reads MinKNOW's live reads, lets a pipeline decide about them, and sends what is to be done with them back.
 
-docs/live.md tells more. Needs minknow-api and pyarrow: pip install 'sluice[live]'.
+docs/live.md tells more. Needs what `pip install minknow-api pyarrow numpy` brings.
 """
 
 from ._decider import Calibration, Chunk, Decider, Decision

@@ -80,7 +80,7 @@ def main(words: list[str] | None = None) -> int:
         import minknow_api  # noqa: F401
         import pyarrow  # noqa: F401
     except ImportError as error:
-        print(f"sluice live: {error}: install what it needs with pip install 'sluice[live]'", file=sys.stderr)
+        print(f"sluice live: {error}: install what it needs with pip install minknow-api pyarrow numpy", file=sys.stderr)
         return 2
     try:
         return _run(options, given)

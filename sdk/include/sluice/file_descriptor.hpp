@@ -24,6 +24,8 @@ class FileDescriptor {
 
   int number() const noexcept { return number_; }
   bool is_open() const noexcept { return number_ >= 0; }
+  // Whoever calls owns it from now on.
+  int release() noexcept { return std::exchange(number_, -1); }
   // Returns 0, or what the system said (an errno); there is no file afterwards in either case.
   int close() noexcept {
     const int number = std::exchange(number_, -1);

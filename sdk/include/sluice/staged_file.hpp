@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #pragma once
-// A file that appears under its name complete or not at all. It grows under a hidden name beside the final one (".NAME.xxxxxx.partial"), locked
-// for as long as its process lives; publish() syncs and renames it. What a killed process left behind is removed by the next one that
-// stages the same name: nobody holds its lock any more.
+// A file that appears under its name complete or not at all, with the owner and permissions of what it replaces. It grows under a hidden name beside
+// the final one (".NAME.xxxxxx.partial"), locked for as long as its process lives; publish() syncs and renames it. What a killed process left behind
+// is removed by the next one that stages the same name: nobody holds its lock any more.
 //
 // For index files that a stage makes beside its inputs. Outputs of a run go through sluice::OutputFile: they wait for the end of the run.
 
@@ -13,9 +13,11 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <charconv>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <optional>
 #include <random>
 #include <sluice/failure.hpp>
 #include <sluice/file_descriptor.hpp>
@@ -37,10 +39,46 @@ inline std::filesystem::path followed(std::filesystem::path path) {
   return path;
 }
 
-// A device, pipe or socket (/dev/null, /dev/stdout, a FIFO): it is written directly, as it cannot be renamed.
+// The number of a file that this process has open already, where `path` names one: "/dev/stdout", "/dev/fd/3", "/proc/self/fd/3", or a link to such
+// a name. -1: it names none.
+inline int descriptor_named(std::filesystem::path path) {
+  namespace fs = std::filesystem;
+  constexpr int most_links = 40;
+  for (int links = 0; links <= most_links; ++links) {
+    const fs::path plain = path.lexically_normal();
+    const std::string folder = plain.parent_path().string(), name = plain.filename().string();
+    if (folder == "/dev")
+      for (const auto& [number, standard] : {std::pair{STDIN_FILENO, "stdin"}, {STDOUT_FILENO, "stdout"}, {STDERR_FILENO, "stderr"}})
+        if (name == standard) return number;
+    const bool is_table = folder == "/dev/fd" || folder == "/proc/self/fd" || folder == "/proc/thread-self/fd" ||
+                          folder == "/proc/" + std::to_string(::getpid()) + "/fd";
+    int number = -1;
+    if (is_table && std::from_chars(name.data(), name.data() + name.size(), number).ptr == name.data() + name.size()) return number;
+    std::error_code no_link;
+    const fs::path target = fs::read_symlink(path, no_link);
+    if (no_link) break;
+    path = target.is_absolute() ? target : path.parent_path() / target;
+  }
+  return -1;
+}
+
+// What is written directly, as it cannot be renamed: a device, pipe or socket (/dev/null, a FIFO), or a file that is open already (/dev/stdout).
 inline bool is_special_file(const std::string& path) {
   struct stat info {};
-  return ::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode);
+  return descriptor_named(path) >= 0 || (::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode));
+}
+
+// Opens such a file, or standard output ("-"), for writing. What is open already is written on where it stands, also by others that share it. Not
+// open: errno says why.
+inline FileDescriptor open_special_file(const std::string& path) {
+  const int number = path == "-" ? STDOUT_FILENO : descriptor_named(path);
+  return FileDescriptor(number >= 0 ? ::fcntl(number, F_DUPFD_CLOEXEC, 0) : ::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+}
+
+// What helps where a write has failed for this reason, an errno; "": nothing is known.
+inline const char* remedy_of_write(int code) {
+  if (code == ENOSPC || code == EDQUOT) return "free space there or write elsewhere";
+  return code == EFBIG ? "raise the limit of 'ulimit -f' or write elsewhere" : "";
 }
 
 class StagedFile {
@@ -53,10 +91,13 @@ class StagedFile {
     const std::filesystem::path folder = target_.parent_path().empty() ? std::filesystem::path(".") : target_.parent_path();
     const std::string prefix = hidden_prefix(target_.filename().string());
     remove_left_behind(folder, prefix);
+    const std::optional<struct stat> replaced = replaced_file();
     std::random_device random;
     for (;;) {
       temporary_ = (folder / (prefix + random_text(random) + std::string(hidden_suffix))).string();
-      file_ = FileDescriptor(::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+      // Nobody may read it who may not read what it replaces; we may open it again by its name.
+      file_ =
+          FileDescriptor(::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, replaced ? (replaced->st_mode & 0666) | 0600 : 0666));
       if (!file_.is_open() && errno == EEXIST) continue;
       if (!file_.is_open()) fail("create", errno);
       ::flock(descriptor(), LOCK_EX);  // where files have no locks, nothing that was left behind is ever removed
@@ -132,6 +173,7 @@ class StagedFile {
   }
   // The two halves of that, for several files that get their names together: between them the file can go back to temporary().
   void rename_to(const std::filesystem::path& name) const {
+    keep_mode();
     if (std::rename(temporary_.c_str(), name.c_str()) != 0) fail("write", errno);
   }
   void named(const std::filesystem::path& name) noexcept {
@@ -184,6 +226,20 @@ class StagedFile {
       if (file.is_open() && ::flock(file.number(), LOCK_EX | LOCK_NB) == 0) ::unlink(it->path().c_str());
     }
   }
+  std::optional<struct stat> replaced_file() const {
+    struct stat info {};
+    return ::stat(target_.c_str(), &info) == 0 && S_ISREG(info.st_mode) ? std::optional(info) : std::nullopt;
+  }
+  // Owner and permissions of what is replaced. Where its group cannot be kept, this one may do what others may.
+  void keep_mode() const {
+    const std::optional<struct stat> replaced = replaced_file();
+    struct stat own {};
+    if (!replaced || ::fstat(descriptor(), &own) != 0) return;
+    if (own.st_uid != replaced->st_uid) static_cast<void>(::fchown(descriptor(), replaced->st_uid, static_cast<gid_t>(-1)));
+    const bool same_group = own.st_gid == replaced->st_gid || ::fchown(descriptor(), static_cast<uid_t>(-1), replaced->st_gid) == 0;
+    const mode_t mode = replaced->st_mode & 0777;
+    ::fchmod(descriptor(), same_group ? mode : (mode & 0707) | (mode & 07) << 3);
+  }
   // So that the new name of a file survives a power cut; a file system that cannot do it has no say in whether the file is there.
   static void sync_folder(const std::filesystem::path& file) noexcept {
     const std::string folder = file.native().substr(0, file.native().rfind('/') + 1);
@@ -191,8 +247,7 @@ class StagedFile {
     if (opened.is_open()) ::fsync(opened.number());
   }
   [[noreturn]] void fail(const char* what, int code) const {
-    throw Failure::output(std::string("cannot ") + what + " '" + path_ + "': " + std::strerror(code),
-                          code == ENOSPC || code == EDQUOT ? "free space there or write elsewhere" : "");
+    throw Failure::output(std::string("cannot ") + what + " '" + path_ + "': " + std::strerror(code), remedy_of_write(code));
   }
 
   std::string path_;

@@ -234,6 +234,69 @@ TEST_CASE("a published file has the permissions of any new file") {
   CHECK((fs::status(folder.path("index")).permissions() & fs::perms::mask) == static_cast<fs::perms>(0640));
 }
 
+TEST_CASE("what is replaced keeps its permissions and owner, whatever the umask, and nobody may read more while it grows") {
+  const Folder folder;
+  const mode_t before = ::umask(027);
+  for (const mode_t mode : {0600, 0444, 0664, 0755, 0666}) {
+    CAPTURE(mode);
+    folder.write("index", "old");
+    REQUIRE(::chmod(folder.path("index").c_str(), mode) == 0);
+    if (::geteuid() == 0) REQUIRE(::chown(folder.path("index").c_str(), 12345, 23456) == 0);
+    StagedFile file(folder.path("index"));
+    const auto permissions = [](const std::string& path) { return static_cast<mode_t>(fs::status(path).permissions() & fs::perms::mask); };
+    CHECK((permissions(file.temporary()) & 077 & ~mode) == 0);
+    file.write("new");
+    file.publish();
+    CHECK(permissions(folder.path("index")) == mode);
+    struct stat info {};
+    CHECK((::stat(folder.path("index").c_str(), &info) == 0 && (::geteuid() != 0 || (info.st_uid == 12345 && info.st_gid == 23456))));
+    fs::remove(folder.path("index"));
+  }
+  ::umask(before);
+}
+
+TEST_CASE("names of files that are open already are known, also by a link") {
+  const Folder folder;
+  fs::create_symlink("/dev/stdout", folder.path("link"));
+  fs::create_symlink("link", folder.path("link to it"));
+  const std::vector<std::pair<std::string, int>> names = {{"/dev/stdin", 0},
+                                                          {"/dev/stdout", 1},
+                                                          {"/dev/stderr", 2},
+                                                          {"/dev/fd/7", 7},
+                                                          {"/proc/self/fd/12", 12},
+                                                          {"/dev/../dev/fd/7", 7},
+                                                          {folder.path("link"), 1},
+                                                          {"/dev/null", -1},
+                                                          {"-", -1},
+                                                          {folder.path("link to it"), 1},
+                                                          {"/dev/fd/", -1},
+                                                          {"/dev/fd/7x", -1},
+                                                          {"/dev/fd/-1", -1},
+                                                          {"stdout", -1},
+                                                          {"", -1},
+                                                          {"/proc/thread-self/fd/3", 3},
+                                                          {"/proc/" + std::to_string(::getpid()) + "/fd/4", 4},
+                                                          {"/proc/1/fd/4", -1}};
+  for (const auto& [name, number] : names) CHECK_MESSAGE(sluice::descriptor_named(name) == number, name);
+}
+
+TEST_CASE("a file that is open already is written on where it stands, and what follows comes behind") {
+  const Folder folder;
+  const sluice::FileDescriptor shared(::open(folder.path("file").c_str(), O_WRONLY | O_CREAT, 0600));
+  const auto write = [](int number, std::string_view text) { REQUIRE(::write(number, text.data(), text.size()) == std::ssize(text)); };
+  write(shared.number(), "before ");
+  const std::string name = "/dev/fd/" + std::to_string(shared.number());
+  CHECK(sluice::is_special_file(name));
+  {
+    const sluice::FileDescriptor file = sluice::open_special_file(name);
+    REQUIRE(file.is_open());
+    write(file.number(), "here ");
+  }
+  write(shared.number(), "behind");
+  CHECK(folder.read("file") == "before here behind");
+  CHECK_FALSE(sluice::open_special_file("/dev/fd/987").is_open());
+}
+
 TEST_CASE("devices and pipes are special files, what is not there is none") {
   const Folder folder;
   folder.write("plain", "");

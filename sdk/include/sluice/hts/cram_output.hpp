@@ -65,8 +65,12 @@ class CramOutput {
   // CRAM says what its file is called when it is written, which here is another name in each run.
   void open() {
     constexpr const char* name = "sluice";
-    hFILE* const opened = hopen(file_.path().c_str(), "w");
+    // What is open already is not opened by its name, which would begin it anew, nor closed: HTSlib closes a descriptor of its own.
+    const std::string place = file_.path();
+    FileDescriptor special = place == "-" || is_special_file(place) ? open_special_file(place) : FileDescriptor();
+    hFILE* const opened = special.is_open() ? hdopen(special.number(), "w") : hopen(place.c_str(), "w");
     if (opened == nullptr) throw write_failure();
+    special.release();
     writer_.reset(hts_hopen(opened, name, "wc"));
     if (writer_) return;
     const int code = errno;
@@ -87,7 +91,7 @@ class CramOutput {
     const int code = errno;
     const std::string name = path_ == "-" ? "standard output" : "'" + path_ + "'";
     return Failure::output("cannot write " + name + ": " + (code != 0 ? std::strerror(code) : "HTSlib gives no reason"),
-                           code == ENOSPC || code == EDQUOT ? "free space there or write elsewhere" : "do the records fit the reference?");
+                           code != 0 ? remedy_of_write(code) : "do the records fit the reference?");
   }
   Failure reference_failure(const std::string& fasta) const {
     return Failure::input("CRAM '" + path_ + "' can't use the reference '" + fasta + "': no index of it can be made",
