@@ -261,8 +261,8 @@ bool EngineRun::wait(double seconds) {
 }
 
 // What follows its input ends with what is there, and the run is a whole one.
-void EngineRun::interrupt() {
-  if (session_) session_->run()->end_input_or_interrupt();
+bool EngineRun::interrupt() {
+  return session_ && (session_->run()->end_input_or_interrupt() != LifeAnswer::stands || session_->run()->state() != LifeState::ended);
 }
 
 void EngineRun::stop() {

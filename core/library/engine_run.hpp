@@ -71,7 +71,7 @@ class EngineRun : public std::enable_shared_from_this<EngineRun> {
   sluice_status execute();
   sluice_status start();
   bool wait(double seconds);
-  void interrupt();
+  bool interrupt();  // false: it is over
   // Everything stops, and the run's thread has ended. [thread-safe]
   void stop();
   // The same of every run of the process.

@@ -163,7 +163,7 @@ sluice_status sluice_run_start(sluice_run* run) {
   return guarded(nullptr, [&] { return run->run.start(); });
 }
 int32_t sluice_run_wait(sluice_run* run, double seconds) { return run->run.wait(seconds) ? 1 : 0; }
-void sluice_run_interrupt(sluice_run* run) { run->run.interrupt(); }
+int32_t sluice_run_interrupt(sluice_run* run) { return run->run.interrupt() ? 1 : 0; }
 char* sluice_run_snapshot(const sluice_run* run) {
   char* text = nullptr;
   guarded(nullptr, [&] { return text = text_of(run->run.snapshot()), SLUICE_OK; });

@@ -136,8 +136,9 @@ SLUICE_API sluice_status sluice_run_start(sluice_run* run);
 SLUICE_API int32_t sluice_run_wait(sluice_run* run, double seconds);
 /* First call: sources stop, what is in flight is finished, outputs are kept as NAME.partial. Second call: everything stops, nothing is kept. Of a run
  * that follows files one call more comes first: what is there is finished, and the outputs are whole. Where all work is done already, the first call
- * leaves the outputs whole, and the second takes them back (docs/design/ending.md). [thread-safe, async-signal-safe] */
-SLUICE_API void sluice_run_interrupt(sluice_run* run);
+ * leaves the outputs whole, and the second takes them back (docs/design/ending.md). Returns 0 where the run is over, and stays as it ended, else 1.
+ * [thread-safe, async-signal-safe] */
+SLUICE_API int32_t sluice_run_interrupt(sluice_run* run);
 /* JSON: {"seconds", "progress" (0 to 1; null: unknown), "memory_bytes", "batches_in_flight", "stages": [{"name", "role", "rows_in", "rows_out",
  * "failed", "busy_seconds"}]}. [thread-safe] */
 SLUICE_API char* sluice_run_snapshot(const sluice_run* run);
