@@ -3,6 +3,7 @@
 #pragma once
 // Which files a run reads and writes, before anything is opened: no output may take the place of an input or of another output.
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,11 @@ struct PlannedFile {
   FileProblem problem = {};
   Location where = {"command line", 0, 0};  // where it was given
 };
+
+// What a parameter of a stage names: a file that is read, or written; nothing: no file.
+std::optional<FileUse> file_use(const ResolvedStage& stage, std::size_t parameter);
+// The parameters that name files which the stage writes. Indexes of the descriptor.
+std::vector<std::size_t> written_files(const ResolvedStage& stage);
 
 // Of one stage or resource (`kind`), with what lies beside them.
 std::vector<PlannedFile> files_of(const ResolvedStage& stage, const char* kind);

@@ -7,6 +7,7 @@
 #include <sluice/file_parts.hpp>
 #include <utility>
 
+#include "plan/plan_files.hpp"
 #include "run/run_context.hpp"
 #include "shard/file_joining.hpp"
 #include "shard/pipeline_tree.hpp"

@@ -7,7 +7,6 @@
 
 #include "plan/plan_files.hpp"
 #include "shard/file_joining.hpp"
-#include "shard/pipeline_tree.hpp"
 
 namespace sluice {
 namespace {
