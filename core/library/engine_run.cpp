@@ -26,16 +26,6 @@ std::string place_text(const Location& where) {
   return text;
 }
 
-struct KnownRuns {
-  std::mutex mutex;  // guards what follows
-  std::vector<std::weak_ptr<EngineRun>> runs;
-};
-
-KnownRuns& known_runs() {
-  static auto& known = *new KnownRuns;  // never destroyed: runs of other threads may still end
-  return known;
-}
-
 // Optional columns are planned behind the stage that could make them, whether it does or not.
 bool is_made(const Plan& plan, std::size_t stage, const std::string& column, std::set<std::size_t>& seen) {
   if (!seen.insert(stage).second) return false;
@@ -80,29 +70,6 @@ EngineRun::~EngineRun() {
 
 void EngineRun::make_known() {
   if (plan_) set_owner_of_stages(plan_->pipeline, weak_from_this());
-  KnownRuns& known = known_runs();
-  const std::lock_guard lock(known.mutex);
-  std::erase_if(known.runs, [](const auto& run) { return run.expired(); });
-  known.runs.push_back(weak_from_this());
-}
-
-void EngineRun::stop_all() {
-  std::vector<std::weak_ptr<EngineRun>> runs;
-  {
-    KnownRuns& known = known_runs();
-    const std::lock_guard lock(known.mutex);
-    runs = known.runs;
-  }
-  std::vector<std::shared_ptr<EngineRun>> there;
-  for (const auto& weak : runs)
-    if (std::shared_ptr<EngineRun> run = weak.lock()) there.push_back(std::move(run));
-  for (const auto& run : there)
-    if (run->channel_) run->channel_->close();
-  {
-    const UnlockedWait unlocked;
-    LiveRun::end_all();
-  }
-  for (const auto& run : there) run->stop();
 }
 
 void EngineRun::plan(const RunRequest& request, Diagnostics& diagnostics) {
@@ -212,6 +179,7 @@ sluice_status EngineRun::execute() {
   if (executed_) return SLUICE_ERROR_USAGE;
   executed_ = true;
   const CLocale locale;
+  const LiveRun::Executing executing(session_->live());
   try {
     conclude(session_->execute());
   } catch (const std::exception& exception) {  // no memory for the words, say

@@ -61,7 +61,7 @@ class EngineRun : public std::enable_shared_from_this<EngineRun> {
  public:
   EngineRun(Engine& engine, const RunRequest& request);
   ~EngineRun();
-  // Behind the constructor, which can't hand out this object: stages of the host's own keep their input with it, and stop_all() knows it.
+  // Behind the constructor, which can't hand out this object: stages of the host's own keep their input with it.
   void make_known();
 
   // False in a process that was forked off: neither threads nor outputs of the run are its own.
@@ -74,8 +74,6 @@ class EngineRun : public std::enable_shared_from_this<EngineRun> {
   bool interrupt();  // false: it is over
   // Everything stops, and the run's thread has ended. [thread-safe]
   void stop();
-  // The same of every run of the process.
-  static void stop_all();
   std::string snapshot() const;
   bool next_line(std::string& line, int& level);
   // "" before the end.

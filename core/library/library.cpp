@@ -142,7 +142,10 @@ sluice_run* sluice_run_new(sluice_engine* engine, const sluice_run_request* requ
 }
 void sluice_run_free(sluice_run* run) { delete run; }
 void sluice_end_all_runs(void) {
-  guarded(nullptr, [] { return sluice::EngineRun::stop_all(), SLUICE_OK; });
+  guarded(nullptr, [] {
+    const sluice::UnlockedWait unlocked;
+    return sluice::LiveRun::end_all(), SLUICE_OK;
+  });
 }
 
 sluice_status sluice_run_status(const sluice_run* run) { return run->run.status(); }

@@ -51,7 +51,6 @@ void Session::be_shard(Diagnostics& diagnostics) {
 }
 
 const SessionEnd& Session::execute() {
-  const LiveRun::Executing executing(*live_);
   records_->begin([this] { return run_->snapshot(); });
   end_.result = run_->execute();
   records_->end();

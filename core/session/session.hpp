@@ -42,6 +42,7 @@ class Session {
   const RunSettings& settings() const { return settings_; }
   // To be told what happens (run/run_life.hpp), and asked how far it is. Null: it can't be executed.
   Run* run() const { return run_.get(); }
+  LiveRun& live() { return *live_; }
 
   // Runs to the end, and writes the files about it. Once.
   const SessionEnd& execute();

@@ -100,7 +100,10 @@ TEST_CASE("All runs of the process are ended, and waited for, whoever executes t
     if (state == LifeState::running) begun.set_value();
   };
   int code = 0;
-  std::thread thread([&] { code = executing.session().execute().exit_code; });
+  std::thread thread([&] {
+    const LiveRun::Executing in_it(executing.session().live());
+    code = executing.session().execute().exit_code;
+  });
   begun.get_future().wait();
   CHECK(waiting.session().run() != nullptr);
   LiveRun::end_all();
