@@ -100,7 +100,7 @@ std::optional<FileUse> file_use(const ResolvedStage& stage, std::size_t paramete
   return use;
 }
 
-std::vector<std::size_t> written_files(const ResolvedStage& stage) {
+std::vector<std::size_t> files_written_by(const ResolvedStage& stage) {
   std::vector<std::size_t> files;
   for (std::size_t i = 0; i < stage.entry.descriptor->parameter_count; ++i)
     if (file_use(stage, i) == FileUse::writes && stage.values[i].is_set != 0 && *stage.values[i].text != '\0') files.push_back(i);

@@ -32,7 +32,7 @@ struct PlannedFile {
 // What a parameter of a stage names: a file that is read, or written; nothing: no file.
 std::optional<FileUse> file_use(const ResolvedStage& stage, std::size_t parameter);
 // The parameters that name files which the stage writes. Indexes of the descriptor.
-std::vector<std::size_t> written_files(const ResolvedStage& stage);
+std::vector<std::size_t> files_written_by(const ResolvedStage& stage);
 
 // Of one stage or resource (`kind`), with what lies beside them.
 std::vector<PlannedFile> files_of(const ResolvedStage& stage, const char* kind);

@@ -22,7 +22,8 @@ Session::Session(const Plan& plan, const Registry& registry, RunSettings setting
   if (diagnostics.has_errors()) return;
   const ResumeFinding finding = prepare_resuming(plan, registry, settings_.resume ? Resuming::goes_on : Resuming::begins, options);
   note_ = finding.note;
-  if (!finding.problem.empty()) return diagnostics.error(settings_.place(), "", settings_.spelled("resume") + ": " + finding.problem, finding.remedy);
+  if (!finding.problem.empty()) diagnostics.error(settings_.place(), "", settings_.spelled("resume") + ": " + finding.problem, finding.remedy);
+  if (diagnostics.has_errors()) return;
   if (options.device != "cpu") {  // else there is nothing to choose
     std::string problem;
     options.profile = settings_.profile(problem);

@@ -30,7 +30,7 @@ Tree renamed(Tree pipeline, const ShardManifest& shard, const std::string& outpu
 void leave_out_other_files(ResolvedPipeline& pipeline, const ShardManifest& shard) {
   for (ResolvedStage& stage : pipeline.stages) {
     if (stage.name != shard.stage) continue;
-    for (const std::size_t i : written_files(stage)) {
+    for (const std::size_t i : files_written_by(stage)) {
       const sluice_parameter& parameter = stage.entry.descriptor->parameters[i];
       if (parameter.name == shard.parameter) continue;
       if (parameter.required != 0)

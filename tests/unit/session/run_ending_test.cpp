@@ -86,5 +86,5 @@ TEST_CASE("A signal that was ignored when the command began stays ignored, and i
     CHECK_FALSE(ending.interrupted());
     CHECK(exit_code(run_with_signals(LifeState::running, 2).run) == 0);
   }
-  CHECK(std::signal(SIGINT, before) == SIG_IGN);
+  CHECK((std::signal(SIGINT, before) == SIG_IGN));
 }
