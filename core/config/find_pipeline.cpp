@@ -15,9 +15,10 @@ namespace fs = std::filesystem;
 
 std::vector<fs::path> pipeline_folders() {
   std::vector<fs::path> folders;
-  if (const char* home = std::getenv("XDG_CONFIG_HOME"); home != nullptr && *home != '\0')
+  // The standard says that a relative path in XDG_CONFIG_HOME is to be ignored: nothing is found in whatever folder a run is begun in.
+  if (const char* home = std::getenv("XDG_CONFIG_HOME"); home != nullptr && *home == '/')
     folders.push_back(fs::path(home) / "sluice/pipelines");
-  else if (const char* user = std::getenv("HOME"); user != nullptr && *user != '\0')
+  else if (const char* user = std::getenv("HOME"); user != nullptr && *user == '/')
     folders.push_back(fs::path(user) / ".config/sluice/pipelines");
   if (const char* list = std::getenv("SLUICE_PIPELINE_PATH")) {
     std::string_view rest = list;
@@ -51,6 +52,14 @@ std::vector<fs::path> pipeline_files_in(const fs::path& folder) {
   return here;
 }
 
+// The pipeline of a later folder that is not found because of this one; "": there is none.
+fs::path hidden_by(const fs::path& file) {
+  std::error_code error;
+  for (const fs::path& folder : pipeline_folders())
+    if (const fs::path other = folder / file.filename(); is_readable_file(other) && !fs::equivalent(other, file, error)) return other;
+  return {};
+}
+
 // Fragments of pipelines lie apart from the pipelines, so that they are not taken for some.
 constexpr const char* fragment_folder = "parts";
 
@@ -75,7 +84,12 @@ fs::path find_pipeline(const std::string& name_or_file, Diagnostics& diagnostics
   }
   std::vector<std::string> names;
   for (const fs::path& file : shipped_pipelines()) {
-    if (file.stem() == name_or_file) return file;
+    if (file.stem() == name_or_file) {
+      if (const fs::path other = hidden_by(file); !other.empty())
+        diagnostics.warning(where, "", "'" + name_or_file + "' is '" + file.string() + "', which hides '" + other.string() + "'",
+                            "name the file that is meant, or rename the first");
+      return file;
+    }
     names.push_back(file.stem().string());
   }
   const std::string near = nearest_name(name_or_file, names);

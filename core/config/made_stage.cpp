@@ -4,6 +4,8 @@
 
 #include <sluice/stage_maker.h>
 
+#include <cstdio>
+#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -19,7 +21,7 @@ namespace {
 // A stage with all that its entry points to.
 struct KeptStage {
   std::unique_ptr<DescribedStage> description;
-  std::string build_id, use, folder;
+  MadeStageWords words;
   sluice_plugin_info info{};
   StageEntry entry;
 };
@@ -27,6 +29,7 @@ struct KeptStage {
 struct KeptStages {
   std::mutex mutex;  // guards what follows
   std::map<std::pair<const sluice_stage_maker*, std::size_t>, KeptStage> by_number;
+  std::deque<KeptStage> without_code;
 };
 
 KeptStages& kept_stages() {
@@ -56,19 +59,25 @@ const sluice_stage_maker* maker_of(const sluice_plugin_info& plugin) {
   return whole ? maker : nullptr;
 }
 
-void describe(KeptStage& stage, const sluice_plugin_info& plugin, const sluice_stage_maker& maker, std::size_t index, const Said& said) {
-  stage.description = described_stage(said.description);
-  stage.build_id = said.build_id;
+// Fills all but the words, of which it is made.
+void describe(KeptStage& stage, const sluice_plugin_info& plugin, decltype(sluice_plugin_info::create) create, std::size_t index) {
+  stage.description = described_stage(stage.words.description);
   stage.info = plugin;
-  stage.info.build_id = stage.build_id.c_str();
+  stage.info.build_id = stage.words.build_id.c_str();
   stage.info.stage_count = 0;
   stage.info.stage = nullptr;
-  stage.info.create = maker.create;
+  stage.info.create = create;
   stage.info.get_extension = nullptr;
   std::string problem;
   const sluice_stage_descriptor* const descriptor = take_descriptor(&stage.description->descriptor, problem);
   if (descriptor == nullptr) throw Failure::usage(problem);
-  stage.entry = {descriptor, &stage.info, index, stage.use.c_str(), stage.folder.c_str()};
+  stage.entry = {descriptor, &stage.info, index, stage.words.use.c_str(), stage.words.folder.c_str(), stage.words.description.c_str()};
+}
+
+sluice_status refuse_to_run(std::size_t, const sluice_create_args*, sluice_stage*, sluice_error* error) {
+  std::snprintf(error->message, sizeof error->message, "it is code that a file of data names, which is not run");
+  std::snprintf(error->remedy, sizeof error->remedy, "run the pipeline without --shard");
+  return SLUICE_ERROR_UNSUPPORTED;
 }
 
 }  // namespace
@@ -87,11 +96,32 @@ MadeStage made_stage(const Registry& registry, const std::string& use, const std
     KeptStage& stage = kept.by_number[{maker, index}];
     try {
       if (stage.entry.descriptor == nullptr) {
-        stage.use = use;
-        stage.folder = std::filesystem::absolute(folder / ".").lexically_normal().string();  // "" has no absolute form
-        describe(stage, *plugin.info, *maker, index, said);
+        const std::string place = std::filesystem::absolute(folder / ".").lexically_normal().string();  // "" has no absolute form
+        stage.words = {use, place, said.description, said.build_id};
+        describe(stage, *plugin.info, maker->create, index);
       }
     } catch (const Failure& failure) {
+      return {nullptr, failure.what(), failure.remedy()};
+    }
+    return {&stage.entry, {}, {}};
+  }
+  return {};
+}
+
+MadeStage stage_without_code(const Registry& registry, const MadeStageWords& words) {
+  for (const LoadedPlugin& plugin : registry.plugins()) {
+    const sluice_stage_maker* const maker = maker_of(*plugin.info);
+    if (maker == nullptr || words.use.find(maker->sign) == std::string::npos) continue;
+    KeptStages& kept = kept_stages();
+    const std::lock_guard lock(kept.mutex);
+    for (const KeptStage& stage : kept.without_code)
+      if (stage.words == words) return {&stage.entry, {}, {}};
+    KeptStage& stage = kept.without_code.emplace_back();
+    stage.words = words;
+    try {
+      describe(stage, *plugin.info, refuse_to_run, 0);
+    } catch (const Failure& failure) {
+      kept.without_code.pop_back();
       return {nullptr, failure.what(), failure.remedy()};
     }
     return {&stage.entry, {}, {}};

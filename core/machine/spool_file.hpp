@@ -1,34 +1,38 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #pragma once
-// A file without a name for what is too large to keep in memory: gone with the process, however that ends.
+// What grows piece by piece and is too large to keep in memory, in a file without a name: gone with the process, however that ends.
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
+#include <optional>
+#include <sluice/spill_file.hpp>
 #include <string>
 #include <string_view>
 
 namespace sluice {
 
-// One thread at a time.
+// One thread at a time. All of it throws Failure::output.
 class SpoolFile {
  public:
-  // In the folder of `beside` (where its bytes will have to fit too), or where temporary files are kept if that is no regular file's place.
-  explicit SpoolFile(const std::filesystem::path& beside);
-  ~SpoolFile();
-  SpoolFile(const SpoolFile&) = delete;
+  static constexpr std::size_t buffer_bytes = std::size_t{256} << 10;  // of memory that it takes at most
 
-  // Throws Failure::output.
+  // As SpillFile. The file is made when the buffer is full for the first time.
+  SpoolFile(const std::filesystem::path& beside, std::string advice) : beside_(beside.string()), advice_(std::move(advice)) {}
+
   void append(std::string_view bytes);
-  std::uint64_t bytes() const { return bytes_ + buffer_.size(); }
-  // What is there from `at` on, at most `most` bytes. Throws Failure::output.
-  std::string read(std::uint64_t at, std::size_t most);
+  std::uint64_t bytes() const { return in_file() + buffer_.size(); }
+  // What is there from `at` on, at most `most` bytes.
+  std::string read(std::uint64_t at, std::size_t most) const;
+  // All of it, piece by piece.
+  void give(const std::function<void(std::string_view)>& take) const;
 
  private:
-  void flush();
-  std::string place_;
-  int descriptor_ = -1;      // opened when the buffer is full for the first time
-  std::uint64_t bytes_ = 0;  // in the file
+  std::uint64_t in_file() const { return file_ ? file_->bytes() : 0; }
+  SpillFile& file();
+  const std::string beside_, advice_;
+  std::optional<SpillFile> file_;
   std::string buffer_;
 };
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <exception>
 #include <queue>
+#include <sluice/failure.hpp>
 #include <utility>
 
 #include "machine/atomic_file.hpp"
@@ -44,7 +45,8 @@ class RunReader {
 
 }  // namespace
 
-AccountWriter::AccountWriter(std::filesystem::path file, std::size_t run_bytes) : file_(std::move(file)), run_bytes_(run_bytes), spool_(file_) {}
+AccountWriter::AccountWriter(std::filesystem::path file, std::size_t run_bytes)
+    : file_(std::move(file)), run_bytes_(run_bytes), spool_(file_, "run it without --account") {}
 
 void AccountWriter::lost(const std::string& stage, const FailedRow& row) noexcept {
   const std::lock_guard lock(mutex_);
@@ -57,16 +59,11 @@ void AccountWriter::lost(const std::string& stage, const FailedRow& row) noexcep
   }
 }
 
-std::string AccountWriter::save() {
+void AccountWriter::save(const std::function<void(std::string_view)>& write) {
   const std::lock_guard lock(mutex_);
-  std::string all;
-  try {
-    while (problem_.empty() && all.size() < spool_.bytes()) all += spool_.read(all.size(), piece_bytes);
-    for (const std::string& line : lines_) all += line;
-  } catch (const std::exception& exception) {
-    problem_ = exception.what();
-  }
-  return all;
+  if (!problem_.empty()) throw Failure::output(problem_);  // else the lines that are missing would be missed by nobody
+  spool_.give(write);
+  for (const std::string& line : lines_) write(line);
 }
 
 void AccountWriter::go_on_from(std::string_view lines) {

@@ -21,7 +21,7 @@ class AccountWriter : public RunListener {
   explicit AccountWriter(std::filesystem::path file, std::size_t run_bytes = std::size_t{32} << 20);
 
   // Every line so far.
-  std::string save() override;
+  void save(const std::function<void(std::string_view)>& write) override;
   // What save() of an account that ended early gave.
   void go_on_from(std::string_view lines);
   void lost(const std::string& stage, const FailedRow& row) noexcept override;

@@ -21,7 +21,7 @@ std::string json_string(const std::string& text) { return nlohmann::json(text).d
 
 }  // namespace
 
-TraceWriter::TraceWriter(std::filesystem::path file, const std::string& pipeline) : file_(std::move(file)), spool_(file_) {
+TraceWriter::TraceWriter(std::filesystem::path file, const std::string& pipeline) : file_(std::move(file)), spool_(file_, "run it without --trace") {
   spool_.append("{\"displayTimeUnit\":\"ms\",\"otherData\":{\"pipeline\":" + json_string(pipeline) + "},\"traceEvents\":[");
 }
 

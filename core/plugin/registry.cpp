@@ -9,6 +9,8 @@
 #include <boost/dll/shared_library.hpp>
 #include <cstddef>
 #include <cstdlib>
+#include <cstring>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <system_error>
@@ -53,6 +55,26 @@ std::string info_problem(const sluice_plugin_info* info, const sluice_error& err
 
 const sluice_device_provider* provider_of(const sluice_plugin_info& plugin) {
   return plugin.get_extension == nullptr ? nullptr : static_cast<const sluice_device_provider*>(plugin.get_extension(SLUICE_EXTENSION_DEVICE));
+}
+
+// What a plugin says of itself, with what tells its build from others. What is made for it lives as long as the process, as descriptors do.
+const sluice_plugin_info* with_build(const sluice_plugin_info& said, const fs::path& file) {
+  struct Kept {
+    sluice_plugin_info info{};
+    std::string build;
+  };
+  static std::mutex guards_kept;
+  static auto& kept = *new std::map<const sluice_plugin_info*, Kept>;  // never destroyed
+  const std::lock_guard lock(guards_kept);
+  if (const auto known = kept.find(&said); known != kept.end()) return &known->second.info;
+  const std::string declared = said.build_id == nullptr ? "" : said.build_id, linked = build_of(file);
+  if (linked.empty()) return &said;  // part of the program
+  Kept& made = kept[&said];
+  std::memcpy(&made.info, &said, std::min<std::size_t>(said.struct_size, sizeof made.info));
+  made.info.struct_size = sizeof made.info;
+  made.build = declared + (declared.empty() ? "" : " ") + linked;
+  made.info.build_id = made.build.c_str();
+  return &made.info;
 }
 
 // Only what abi_device.h says may be null is.
@@ -161,6 +183,7 @@ void Registry::add(sluice_plugin_init_function init, const fs::path& origin) {
   sluice_error error{};
   const sluice_plugin_info* info = init(&args, &error);
   if (std::string problem = info_problem(info, error); !problem.empty()) return add_problem(origin, problem);
+  info = with_build(*info, origin);
   std::vector<StageEntry> stages;
   for (std::size_t i = 0; i < info->stage_count; ++i) {
     std::string problem;

@@ -24,8 +24,9 @@ struct StageEntry {
   const sluice_stage_descriptor* descriptor = nullptr;  // the host's copy
   const sluice_plugin_info* plugin = nullptr;
   std::size_t index = 0;  // the plugin's number for it
-  // Of stages that a plugin has made of what a pipeline names (config/made_stage.hpp): that, and the folder of the file that says so. Else null.
-  const char *made_of = nullptr, *made_in = nullptr;
+  // Of stages that a plugin has made of what a pipeline names (config/made_stage.hpp): that, the folder of the file that says so, and how it
+  // describes itself. Else null.
+  const char *made_of = nullptr, *made_in = nullptr, *made_as = nullptr;
 };
 
 struct PluginProblem {

@@ -4,7 +4,9 @@
 // Hears of single events of a run, of which there may be too many to keep.
 
 #include <algorithm>
+#include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "record/statistics.hpp"
@@ -20,8 +22,8 @@ class RunListener {
   virtual void happened(const TraceEvent&) noexcept {}
   // A row that failed, or an input that never became one.
   virtual void lost(const std::string& /*stage*/, const FailedRow&) noexcept {}
-  // What it has heard so far, for the listener of a run that goes on.
-  virtual std::string save() { return {}; }
+  // Gives what it has heard so far, in pieces, for the listener of a run that goes on. May throw.
+  virtual void save(const std::function<void(std::string_view)>& /*write*/) {}
 };
 
 // Tells several.
@@ -38,10 +40,8 @@ class RunListeners : public RunListener {
     for (RunListener* listener : listeners_) listener->lost(stage, row);
   }
   // One of them keeps something at most.
-  std::string save() override {
-    std::string state;
-    for (RunListener* listener : listeners_) state += listener->save();
-    return state;
+  void save(const std::function<void(std::string_view)>& write) override {
+    for (RunListener* listener : listeners_) listener->save(write);
   }
 
  private:

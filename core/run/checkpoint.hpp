@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #pragma once
-// What a run needs to go on from a point that it has passed, and the journal that keeps it: one file beside the outputs, whole or not there.
+// What a run needs to go on from a point that it has passed; the journal that keeps it is run/journal_file.hpp.
 
 #include <cstdint>
 #include <filesystem>
 #include <map>
-#include <optional>
+#include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "machine/spool_file.hpp"
 #include "plan/plan.hpp"
+#include "plugin/registry.hpp"
 #include "record/statistics.hpp"
-#include "run/run_identity.hpp"
 
 namespace sluice {
 
@@ -21,20 +23,27 @@ struct StagePoint {
   std::uint64_t next = 0;     // sequence number of the batch that it takes next; sources: that they give next
   std::uint64_t emitted = 0;  // regroups: sequence number of the batch that they give next
   bool ended = false;         // sources: there is nothing more; regroups: finish() is over
-  std::string state;          // sources: the position; others: what save() gave
+  std::string position;       // sources
+  // Others: what save() gave. On the disk while the run that was asked goes on; of a journal that was read: in Checkpoint::mapping.
+  std::shared_ptr<const SpoolFile> spooled;
+  std::string_view state;
 };
 
 struct FilePoint {
   std::string path;       // as the stage opened it
   std::string temporary;  // where its bytes are
   std::uint64_t bytes = 0;
+  std::string xxh3;  // of these bytes
 };
 
 struct Checkpoint {
   std::map<std::string, StagePoint> stages;  // sources, and all that keep state, by name
   std::vector<FilePoint> files;
   std::map<std::string, StageCounts> counts;  // of all stages
-  std::string account;                        // what the listener of the run has heard
+  // What the listener of the run has heard: as states.
+  std::shared_ptr<const SpoolFile> spooled_account;
+  std::string_view account;
+  std::shared_ptr<const void> mapping;
 };
 
 // Why runs of the plan can't be gone on with, naming the stage; "": they can. made: see RunOptions.
@@ -42,13 +51,5 @@ std::string why_not_resumable(const Plan& plan, const Registry& registry, const 
 
 // Where the journal of the plan's runs is: ".NAME.resume" beside the first output. Only of plans that can be resumed.
 std::filesystem::path journal_of(const Plan& plan, const Registry& registry);
-// Synced, then under its name. Throws Failure::output.
-void write_journal(const std::filesystem::path& journal, const RunIdentity& identity, const Checkpoint& checkpoint);
-struct Journal {
-  RunIdentity identity;
-  Checkpoint checkpoint;
-};
-// Nothing: there is no such file. Throws Failure::input for one that is damaged or of another version of sluice.
-std::optional<Journal> read_journal(const std::filesystem::path& journal);
 
 }  // namespace sluice

@@ -14,7 +14,7 @@ constexpr std::uint64_t no_border = std::numeric_limits<std::uint64_t>::max();
 
 }  // namespace
 
-Checkpoints::Checkpoints(RunContext& run, CheckpointPace pace, std::function<void(const Checkpoint&)> keep)
+Checkpoints::Checkpoints(RunContext& run, CheckpointPace pace, std::function<void(Checkpoint)> keep)
     : run_(run),
       pace_(pace),
       keep_(std::move(keep)),
@@ -25,7 +25,12 @@ Checkpoints::Checkpoints(RunContext& run, CheckpointPace pace, std::function<voi
   for (auto& border : borders_) border = no_border;
   for (const PlannedStage& stage : run.plan.stages)
     counts_with_.push_back(stage.stage->inputs.empty() ? stage.stream : run.plan.stages[stage.stage->inputs.front()].stream);
+  run_.keeps(0, memory_bytes());
 }
+
+// A buffer for what each stage and the account save, and one for the copy into the journal.
+std::uint64_t Checkpoints::memory_bytes() const { return (stations_.size() + 2) * SpoolFile::buffer_bytes; }
+std::shared_ptr<SpoolFile> Checkpoints::spool() const { return std::make_shared<SpoolFile>(run_.options.journal, "run it with --checkpoint 0"); }
 
 Checkpoints::~Checkpoints() {
   {
@@ -34,6 +39,7 @@ Checkpoints::~Checkpoints() {
   }
   changed_.notify_all();
   keeper_.join();
+  run_.keeps(memory_bytes(), 0);
 }
 
 void Checkpoints::add(Member member) {
@@ -50,7 +56,7 @@ void Checkpoints::source_stands(std::size_t stage, std::uint64_t next, const std
     if (!under_way_ && !keeping_ && !stopped_ && !broken_ && Clock::now() >= due_) drawn = begin();
   }
   if (!station.has_said) {
-    StagePoint point{next, 0, false, position()};
+    StagePoint point{next, 0, false, position(), nullptr, {}};
     const std::lock_guard lock(mutex_);
     draw(*station.member.gives, next);
     drawn.push_back(*station.member.gives);
@@ -68,7 +74,7 @@ void Checkpoints::source_ends(std::size_t stage, std::uint64_t next, std::string
     station.position = std::move(position);
     if (station.has_said) return;
     draw(*station.member.gives, next);
-    put(station, {next, 0, true, station.position});
+    put(station, {next, 0, true, station.position, nullptr, {}});
   }
   on_border_(*station.member.gives);
 }
@@ -87,7 +93,7 @@ std::vector<std::size_t> Checkpoints::begin() {
     if (!station || station->member.takes || !station->ended) continue;
     draw(*station->member.gives, station->next);
     drawn.push_back(*station->member.gives);
-    put(*station, {station->next, 0, true, station->position});
+    put(*station, {station->next, 0, true, station->position, nullptr, {}});
   }
   return drawn;
 }
@@ -101,7 +107,10 @@ void Checkpoints::draw(std::size_t stream, std::uint64_t sequence) {
 void Checkpoints::count(Checkpoint& checkpoint) {
   for (std::size_t i = 0; i < run_.plan.stages.size(); ++i)
     checkpoint.counts[run_.plan.stages[i].stage->name] = run_.recorder.stage(i).counts_before_border();
-  if (run_.options.listener != nullptr) checkpoint.account = run_.options.listener->save();
+  if (run_.options.listener == nullptr) return;
+  const auto account = spool();
+  run_.options.listener->save([&](std::string_view piece) { account->append(piece); });
+  checkpoint.spooled_account = account;
 }
 
 void Checkpoints::release() {
@@ -134,12 +143,37 @@ void Checkpoints::put(Station& station, StagePoint point) {
 }
 
 void Checkpoints::complete() {
+  try {
+    count(checkpoint_);
+  } catch (const std::exception& exception) {
+    return break_off(exception.what());
+  }
   under_way_ = false;
   keeping_ = true;
-  count(checkpoint_);
   release();
   complete_ = std::move(checkpoint_);
   changed_.notify_all();
+}
+
+void Checkpoints::give_up(const std::string& reason) {
+  const std::lock_guard lock(mutex_);
+  break_off(reason);
+}
+
+void Checkpoints::break_off(const std::string& reason) {
+  run_.log(SLUICE_LOG_WARNING, "", "the run can't be resumed from here on: " + reason);
+  broken_ = true;
+  abandon();
+}
+
+void Checkpoints::abandon() {
+  if (!under_way_) return;
+  for (const auto& station : stations_)
+    if (station) station->has_said = true;
+  for (auto& border : borders_) border = no_border;
+  under_way_ = false;
+  checkpoint_ = {};
+  release();
 }
 
 void Checkpoints::keep_all() {
@@ -147,10 +181,10 @@ void Checkpoints::keep_all() {
   for (;;) {
     changed_.wait(lock, [this] { return stopped_ || complete_.has_value(); });
     if (!complete_) return;
-    const Checkpoint checkpoint = *std::exchange(complete_, std::nullopt);
+    Checkpoint checkpoint = *std::exchange(complete_, std::nullopt);
     lock.unlock();
     const auto began = Clock::now();
-    keep(checkpoint);
+    keep(std::move(checkpoint));
     lock.lock();
     cost_ += std::chrono::duration<double>(Clock::now() - began).count();
     if (!broken_) ++statistics_.kept;
@@ -162,13 +196,11 @@ void Checkpoints::keep_all() {
   }
 }
 
-void Checkpoints::keep(const Checkpoint& checkpoint) noexcept {
+void Checkpoints::keep(Checkpoint checkpoint) noexcept {
   try {
-    keep_(checkpoint);
+    keep_(std::move(checkpoint));
   } catch (const std::exception& exception) {
-    run_.log(SLUICE_LOG_WARNING, "", std::string("the run can't be resumed from here on: ") + exception.what());
-    const std::lock_guard lock(mutex_);
-    broken_ = true;
+    give_up(exception.what());
   }
 }
 
@@ -179,13 +211,7 @@ CheckpointStatistics Checkpoints::statistics() const {
 
 void Checkpoints::settle() {
   std::unique_lock lock(mutex_);
-  if (under_way_) {
-    for (const auto& station : stations_)
-      if (station) station->has_said = true;
-    for (auto& border : borders_) border = no_border;
-    under_way_ = false;
-    release();
-  }
+  abandon();
   changed_.wait(lock, [this] { return !keeping_; });
 }
 
@@ -198,8 +224,12 @@ void Checkpoints::take(Checkpoint checkpoint, double seconds) {
   std::unique_lock lock(mutex_);
   if (broken_) return;
   cost_ = seconds;
+  try {
+    count(checkpoint);
+  } catch (const std::exception& exception) {
+    return break_off(exception.what());
+  }
   keeping_ = true;
-  count(checkpoint);
   complete_ = std::move(checkpoint);
   changed_.notify_all();
   changed_.wait(lock, [this] { return !keeping_; });

@@ -8,8 +8,10 @@
 #include <chrono>
 #include <condition_variable>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -24,7 +26,7 @@ class Checkpoints {
  public:
   // keep: gets each checkpoint, on a thread of its own; what it throws ends nothing: the run then goes on without checkpoints, and says so.
   // pace: how far they are apart.
-  Checkpoints(RunContext& run, CheckpointPace pace, std::function<void(const Checkpoint&)> keep);
+  Checkpoints(RunContext& run, CheckpointPace pace, std::function<void(Checkpoint)> keep);
   ~Checkpoints();
   Checkpoints(const Checkpoints&) = delete;
 
@@ -45,6 +47,11 @@ class Checkpoints {
   bool is_due(std::size_t stage, std::uint64_t next) const;
   // It has; emitted: regroups.
   void stands(std::size_t stage, StagePoint point, std::vector<FilePoint> files, double seconds);
+
+  // Where a stage writes what it has now.
+  std::shared_ptr<SpoolFile> spool() const;
+  // There will be no more checkpoints, and why; the run goes on.
+  void give_up(const std::string& reason);
 
   // Nothing is under way: what a checkpoint that has been begun still lacks doesn't come. Waits until the last one has been kept.
   void settle();
@@ -69,13 +76,16 @@ class Checkpoints {
   void put(Station& station, StagePoint point);
   void complete();
   void count(Checkpoint& checkpoint);
+  void break_off(const std::string& reason);
+  void abandon();
   void release();
   void keep_all();
-  void keep(const Checkpoint& checkpoint) noexcept;
+  std::uint64_t memory_bytes() const;
+  void keep(Checkpoint checkpoint) noexcept;
 
   RunContext& run_;
   const CheckpointPace pace_;
-  const std::function<void(const Checkpoint&)> keep_;
+  const std::function<void(Checkpoint)> keep_;
   std::function<void(std::size_t)> on_border_;
   std::vector<std::unique_ptr<Station>> stations_;   // by stage; null: takes no part
   std::vector<std::atomic<std::uint64_t>> borders_;  // by stream

@@ -283,13 +283,22 @@ void Execution::take_part_in_checkpoints() {
   checkpoints_->on_border([this](std::size_t stream) { stand_at_border(stream); });
 }
 
+std::shared_ptr<const SpoolFile> Execution::saved(std::size_t i) {
+  try {
+    auto state = checkpoints_->spool();
+    if (stages_[i]->save([&](std::string_view piece) { state->append(piece); })) return state;
+  } catch (const std::exception& exception) {  // no room: the run goes on without checkpoints
+    checkpoints_->give_up(exception.what());
+  }
+  return nullptr;
+}
+
 void Execution::stand(std::size_t i) {
   if (checkpoints_ == nullptr || run_.cancelled() || !checkpoints_->is_due(i, stations_[i]->in_order.next())) return;
   const double start = run_.seconds();
-  std::optional<std::string> state = stages_[i]->save();
-  if (!state) return;
   StagePoint point = point_of(i);
-  point.state = std::move(*state);
+  point.spooled = saved(i);
+  if (!point.spooled) return;
   std::vector<FilePoint> files = run_.files.flush(&run_.host_of_stage(i));
   checkpoints_->stands(i, std::move(point), std::move(files), run_.seconds() - start);
 }
@@ -308,11 +317,11 @@ StagePoint Execution::point_of(std::size_t i) const {
   const StageRunner& stage = *stages_[i];
   if (stage.kind() == SLUICE_SOURCE) {
     const auto& reader = static_cast<const SourceRunner&>(stage);
-    return {stations_[i]->read, 0, reader.ended(), reader.position()};
+    return {stations_[i]->read, 0, reader.ended(), reader.position(), nullptr, {}};
   }
-  if (stage.kind() != SLUICE_REGROUP) return {stations_[i]->in_order.next(), 0, false, ""};
+  if (stage.kind() != SLUICE_REGROUP) return {stations_[i]->in_order.next(), 0, false, "", nullptr, {}};
   const auto& regroup = static_cast<const RegroupRunner&>(stage);
-  return {stations_[i]->in_order.next(), regroup.emitted(), regroup.has_finished(), ""};
+  return {stations_[i]->in_order.next(), regroup.emitted(), regroup.has_finished(), "", nullptr, {}};
 }
 
 void Execution::checkpoint() {
@@ -322,9 +331,8 @@ void Execution::checkpoint() {
     if (!stages_[i] || (stages_[i]->kind() != SLUICE_SOURCE && !stages_[i]->keeps_state())) continue;
     StagePoint& point = checkpoint.stages[stages_[i]->name()] = point_of(i);
     if (stages_[i]->kind() == SLUICE_SOURCE || point.ended) continue;
-    std::optional<std::string> state = stages_[i]->save();
-    if (!state) return;
-    point.state = std::move(*state);
+    point.spooled = saved(i);
+    if (!point.spooled) return;
     for (FilePoint& file : run_.files.flush(&run_.host_of_stage(i))) checkpoint.files.push_back(std::move(file));
   }
   checkpoints_->take(std::move(checkpoint), run_.seconds() - start);

@@ -83,6 +83,8 @@ class Execution {
   void commit_in_order(std::size_t stage, Message message);
   void take_part_in_checkpoints();
   // A stage that keeps state says where it is, if a border has come to it.
+  // What the stage has now, on the disk. Null: it failed, or there is no room for it, and that has been said.
+  std::shared_ptr<const SpoolFile> saved(std::size_t stage);
   void stand(std::size_t stage);
   void stand_at_border(std::size_t stream);
   StagePoint point_of(std::size_t stage) const;

@@ -49,6 +49,18 @@ void write_all(sluice_file& file, const char* data, std::size_t bytes) {
 
 }  // namespace
 
+bool RunningChecksum::read_to(std::uint64_t end, int descriptor, const std::function<bool()>& stopping) {
+  std::string piece(std::size_t{256} << 10, '\0');
+  while (bytes_ < end && !stopping()) {
+    const ssize_t got = ::pread(descriptor, piece.data(), std::min<std::uint64_t>(piece.size(), end - bytes_), static_cast<off_t>(bytes_));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return false;
+    checksum_.add({piece.data(), static_cast<std::size_t>(got)});
+    bytes_ += static_cast<std::uint64_t>(got);
+  }
+  return bytes_ == end;
+}
+
 sluice_file* OutputFiles::open(const std::string& path, const void* owner) {
   if (path.empty()) throw Failure::usage("an output has no name");
   const std::lock_guard lock(mutex_);
@@ -72,8 +84,14 @@ sluice_file* OutputFiles::open(const std::string& path, const void* owner) {
     if (earlier == earlier_.end()) {
       file.staged = StagedFile(path);
     } else {
-      file.staged = StagedFile::going_on(path, earlier->second.temporary, earlier->second.bytes);
-      file.written = file.syncing = earlier->second.bytes;
+      const FilePoint& left = earlier->second;
+      RunningChecksum& checksum = checksums_[path];
+      file.staged = StagedFile::going_on(path, left.temporary, left.bytes, [&](int descriptor) {
+        const bool is_whole = checksum.read_to(left.bytes, descriptor, stopping_);
+        if (!is_whole && stopping_()) throw Failure(SLUICE_ERROR_CANCELLED, "the run ends");
+        return is_whole && checksum.text() == left.xxh3;
+      });
+      file.written = file.syncing = left.bytes;
     }
     file.temporary = file.staged.temporary();
   }
@@ -145,8 +163,9 @@ std::vector<std::string> OutputFiles::commit(const std::vector<std::string>& bes
   return give_names(names, "", goes_on);
 }
 
-void OutputFiles::go_on_with(const std::vector<FilePoint>& files) {
+void OutputFiles::go_on_with(const std::vector<FilePoint>& files, std::function<bool()> stopping) {
   for (const FilePoint& file : files) earlier_[file.path] = file;
+  stopping_ = std::move(stopping);
 }
 
 std::vector<FilePoint> OutputFiles::flush(const void* owner) {
@@ -156,19 +175,26 @@ std::vector<FilePoint> OutputFiles::flush(const void* owner) {
     if (file.owner != owner || !file.is_staged()) continue;
     write_all(file, file.pending.data(), file.pending.size());
     file.pending.clear();
-    points.push_back({file.path, file.temporary, file.written});
+    points.push_back({file.path, file.temporary, file.written, {}});
   }
   return points;
 }
 
-void OutputFiles::sync() {
-  std::vector<const StagedFile*> files;
+void OutputFiles::sync(std::vector<FilePoint>& points) {
+  std::map<std::string, const StagedFile*> files;
   {
     const std::lock_guard lock(mutex_);
     for (const sluice_file& file : files_)
-      if (file.is_staged()) files.push_back(&file.staged);
+      if (file.is_staged()) files[file.path] = &file.staged;
   }
-  for (const StagedFile* file : files) file->sync();
+  for (FilePoint& point : points) {
+    const StagedFile* const file = files.at(point.path);
+    file->sync();
+    RunningChecksum& checksum = checksums_[point.path];
+    if (!checksum.read_to(point.bytes, file->descriptor(), [] { return false; }))
+      throw Failure::output("what was written to '" + point.path + "' can't be read again");
+    point.xxh3 = checksum.text();
+  }
 }
 
 std::vector<std::string> OutputFiles::keep_partial(const GoesOn& goes_on) {

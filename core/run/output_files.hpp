@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "machine/checksum.hpp"
 #include "run/checkpoint.hpp"
 #include "run/output_names.hpp"
 
@@ -33,6 +34,18 @@ struct sluice_file {
 };
 
 namespace sluice {
+
+// Of the first bytes of a file that grows.
+class RunningChecksum {
+ public:
+  // Reads on to `end`. False: it can't, or `stopping` said so.
+  bool read_to(std::uint64_t end, int descriptor, const std::function<bool()>& stopping);
+  std::string text() const { return checksum_.text(); }
+
+ private:
+  Checksum checksum_;
+  std::uint64_t bytes_ = 0;
+};
 
 class OutputFiles {
  public:
@@ -59,12 +72,13 @@ class OutputFiles {
   void discard();
   // Of files that have one, by their names as given.
   std::map<std::string, std::uint64_t> header_bytes() const;
-  // Files of these names go on where an earlier run has stopped. Before any is opened.
-  void go_on_with(const std::vector<FilePoint>& files);
+  // Files of these names go on where an earlier run has stopped, once their bytes have been read and are what they were. Before any is opened.
+  // stopping: asked while they are read.
+  void go_on_with(const std::vector<FilePoint>& files, std::function<bool()> stopping);
   // Hands the owner's bytes to the kernel: where its files stand.
   std::vector<FilePoint> flush(const void* owner);
-  // What flush() has handed over is on the disk.
-  void sync();
+  // What flush() has handed over is on the disk; adds its checksums to `points`, by reading what has come since the last time. One thread at a time.
+  void sync(std::vector<FilePoint>& points);
   // From now on discard() leaves the hidden files where they are.
   void keep_for_later() { kept_ = true; }
   bool is_kept() const { return kept_; }
@@ -80,8 +94,10 @@ class OutputFiles {
   mutable std::mutex mutex_;  // guards everything below
   std::deque<sluice_file> files_;
   std::map<std::string, FilePoint> earlier_;
+  std::function<bool()> stopping_;
   std::atomic<bool> kept_{false};
   bool uses_standard_output_ = false;
+  std::map<std::string, RunningChecksum> checksums_;  // by path; of who opens, then of who syncs
 };
 
 }  // namespace sluice

@@ -82,13 +82,13 @@ void RegroupRunner::finish(const Emit& emit) {
   });
 }
 
-void RegroupRunner::end_with_state(const std::function<void(OutputFiles&, std::string_view state)>& take) {
+void RegroupRunner::end_with_state(const std::function<void(OutputFiles&, const SaveState& save)>& take) {
   if (run_.cancelled()) return;
   if (emitted_ > 0)
     throw Failure(SLUICE_ERROR_INTERNAL, "it gave rows before its end, so that its state is not all that has become of the input",
                   "run without --shard, and report this bug of the plugin");
   if (!can_save()) throw Failure(SLUICE_ERROR_UNSUPPORTED, "its state can't be saved with these parameters", "run without --shard");
-  if (const std::optional<std::string> state = save()) take(run_.files, *state);
+  take(run_.files, [this](const std::function<void(std::string_view)>& write) { save(write); });
 }
 
 }  // namespace sluice

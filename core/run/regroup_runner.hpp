@@ -16,7 +16,7 @@ class RegroupRunner : public StageRunner {
   // After the last batch.
   void finish(const Emit& emit);
   // Instead of that: gives the state, which must be all that has become of the rows.
-  void end_with_state(const std::function<void(OutputFiles&, std::string_view state)>& take);
+  void end_with_state(const std::function<void(OutputFiles&, const SaveState& save)>& take);
   bool has_finished() const { return finished_; }
   // The sequence number of the batch that it emits next.
   std::uint64_t emitted() const { return emitted_; }

@@ -6,7 +6,7 @@
 #include <sluice/failure.hpp>
 #include <utility>
 
-#include "run/checkpoint.hpp"
+#include "run/journal_file.hpp"
 
 namespace sluice {
 
@@ -30,11 +30,8 @@ ResumeFinding prepare_resuming(const Plan& plan, const Registry& registry, Resum
   if (!journal) return {{}, {}, "there is nothing to go on with: the run begins"};
   if (const std::string what = difference(journal->identity, options.identity); !what.empty())
     return {what, "give what the run was begun with, or begin anew, without --resume", {}};
-  for (const FilePoint& file : journal->checkpoint.files) {
-    std::error_code error;
-    if (!std::filesystem::is_regular_file(file.temporary, error))
-      return {{}, {}, "what was there of '" + file.path + "' is gone: the run begins anew"};
-  }
+  for (const FilePoint& file : journal->checkpoint.files)
+    if (!is_left(file.temporary)) return {{}, {}, "what was there of '" + file.path + "' is gone: the run begins anew"};
   options.going_on_from = std::make_shared<const Checkpoint>(std::move(journal->checkpoint));
   return {};
 }

@@ -206,7 +206,7 @@ struct Run::Implementation {
     if (context.failed()) return;
     const Segments segments = make_segments(context, stages, needs.devices == Devices::possible ? Chains::where_devices_are : Chains::none);
     std::optional<Checkpoints> checkpoints;
-    if (takes_checkpoints) checkpoints.emplace(context, options.checkpoints, [this](const Checkpoint& taken) { journal.keep(taken); });
+    if (takes_checkpoints) checkpoints.emplace(context, options.checkpoints, [this](Checkpoint taken) { journal.keep(std::move(taken)); });
     Dispatcher dispatcher(context, segments, needs.devices, [this](std::function<void()> job) { arena ? arena->enqueue(std::move(job)) : job(); });
     const Watchdog watchdog(context, budget, context.follows_files() ? 0 : options.watchdog_seconds);  // files may come after hours
     if (opening) {
@@ -282,13 +282,7 @@ struct Run::Implementation {
       names = context.life.keeps_part() ? context.files.keep_partial(goes_on) : context.files.commit(beside_outputs(), goes_on);
     }
     if (context.life.drops()) return {};
-    if (!context.life.keeps_part()) return journal.remove(), names;
-    try {
-      journal.keep_names();
-    } catch (const Failure& failure) {
-      context.log(SLUICE_LOG_WARNING, "", std::string(failure.what()) + " (the run can't be resumed)");
-      journal.remove();
-    }
+    if (!context.life.keeps_part()) journal.remove();
     return names;
   }
 

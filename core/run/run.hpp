@@ -19,6 +19,7 @@
 #include "plugin/registry.hpp"
 #include "record/run_listener.hpp"
 #include "run/checkpoint.hpp"
+#include "run/run_identity.hpp"
 #include "run/run_life.hpp"
 #include "sched/policy_table.hpp"
 
@@ -29,6 +30,8 @@ class RunContext;
 class SharedResources;
 
 enum class Executor { flow_graph, serial };
+
+using SaveState = std::function<void(const std::function<void(std::string_view)>& write)>;
 
 // How far checkpoints are apart.
 struct CheckpointPace {
@@ -60,8 +63,8 @@ struct RunOptions {
   std::vector<std::uint8_t> whole;                             // per stage: 1: it is made as if there were one part; empty: none is
   std::vector<std::uint8_t> made;                              // per stage: 0: it is left out, with what only it needs; empty: all are made
   std::map<std::size_t, std::vector<std::string_view>> saved;  // by stage: what its instance goes on behind
-  // By regroup: takes its state behind the last row, instead of the rows that it would emit then.
-  std::map<std::size_t, std::function<void(OutputFiles&, std::string_view state)>> takes_state;
+  // By regroup: takes its state behind the last row, instead of the rows that it would emit then. save: gives it, piece by piece.
+  std::map<std::size_t, std::function<void(OutputFiles&, const SaveState& save)>> takes_state;
   std::function<void(RunContext&)> job;                         // done instead of moving batches
   std::function<void(LifeState)> entered;                       // told of each state of the run, on its thread
   bool is_last = false;                                         // the process ends without destructors behind this run

@@ -6,16 +6,20 @@
 #include <sluice/input_part.hpp>
 #include <sluice/staged_file.hpp>
 #include <system_error>
+#include <utility>
+
+#include "run/journal_file.hpp"
 
 namespace sluice {
 
 void RunJournal::begin() {
   if (run_.options.going_on_from) {
-    kept_ = *run_.options.going_on_from;
-    run_.files.go_on_with(kept_->files);
+    const Checkpoint& from = *run_.options.going_on_from;
+    has_kept_ = true;
+    run_.files.go_on_with(from.files, [this] { return run_.stopping(); });
     run_.files.keep_for_later();
     for (std::size_t i = 0; i < run_.plan.stages.size(); ++i)
-      if (const auto counts = kept_->counts.find(run_.plan.stages[i].stage->name); counts != kept_->counts.end())
+      if (const auto counts = from.counts.find(run_.plan.stages[i].stage->name); counts != from.counts.end())
         run_.recorder.stage(i).go_on_from(counts->second);
   } else {
     remove();
@@ -40,23 +44,17 @@ bool RunJournal::may_take_checkpoints(const StageRunners& stages) const {
   return true;
 }
 
-void RunJournal::keep(const Checkpoint& taken) {
-  run_.files.sync();
+void RunJournal::keep(Checkpoint taken) {
+  run_.files.sync(taken.files);
   write_journal(run_.options.journal, run_.options.identity, taken);
   run_.files.keep_for_later();
-  kept_ = taken;
-}
-
-void RunJournal::keep_names() {
-  if (!kept_) return;
-  for (FilePoint& file : kept_->files) file.temporary = followed(file.path).string() + ".partial";
-  write_journal(run_.options.journal, run_.options.identity, *kept_);
+  has_kept_ = true;
 }
 
 void RunJournal::remove() {
   std::error_code none;
   if (!run_.options.journal.empty()) std::filesystem::remove(run_.options.journal, none);
-  kept_.reset();
+  has_kept_ = false;
 }
 
 }  // namespace sluice

@@ -3,8 +3,6 @@
 #pragma once
 // What a run goes on from, and what it keeps of itself for a later one: options.journal.
 
-#include <optional>
-
 #include "run/checkpoint.hpp"
 #include "run/execution.hpp"
 #include "run/run_context.hpp"
@@ -21,17 +19,15 @@ class RunJournal {
   // Of a plan that can be resumed: stages may find that they can't save with the parameters that they have. Fails the run if it must be resumable.
   bool may_take_checkpoints(const StageRunners& stages) const;
   // On any thread, one at a time. The journal never says more than what is on the disk. Throws Failure::output.
-  void keep(const Checkpoint& taken);
+  void keep(Checkpoint taken);
   // The outputs have been committed: there is nothing to go on with.
   void remove();
-  // What an interrupted run has finished has a name of its own from now on.
-  void keep_names();
   // Is there something that a later run goes on from, unless this one finishes?
-  bool has_kept() const { return kept_.has_value(); }
+  bool has_kept() const { return has_kept_; }
 
  private:
   RunContext& run_;
-  std::optional<Checkpoint> kept_;  // the last one
+  bool has_kept_ = false;
 };
 
 }  // namespace sluice

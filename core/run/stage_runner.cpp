@@ -4,7 +4,6 @@
 
 #include <atomic>
 #include <exception>
-#include <utility>
 
 namespace sluice {
 
@@ -15,7 +14,7 @@ bool StageRunner::create(const std::vector<BatchHandle>& resources) {
   InstanceWishes wishes{planned_.wanted.data(), planned_.available.data()};
   if (const auto from = run_.options.begin_at.find(name()); from != run_.options.begin_at.end()) wishes.begin_at = from->second.c_str();
   if (!run_.options.makes_whole(index_)) wishes.part = run_.options.part, wishes.parts = run_.options.parts;
-  if (from_ != nullptr && kind() == SLUICE_SOURCE) wishes.begin_at = from_->state.c_str();
+  if (from_ != nullptr && kind() == SLUICE_SOURCE) wishes.begin_at = from_->position.c_str();
   if (from_ != nullptr && kind() != SLUICE_SOURCE && !from_->ended) wishes.saved = {from_->state};
   if (const auto states = run_.options.saved.find(index_); states != run_.options.saved.end()) wishes.saved = states->second;
   CallResult result;
@@ -39,29 +38,29 @@ void StageRunner::choose_among_offered() {
                 "choose another device for this stage");
 }
 
-std::optional<std::string> StageRunner::save() {
-  struct Saved {
-    std::string state;
+bool StageRunner::save(const std::function<void(std::string_view)>& write) {
+  // No exception passes through the plugin, which may be C.
+  struct Pieces {
+    const std::function<void(std::string_view)>& write;
     std::exception_ptr problem;
-    // Nothing that goes wrong here may pass through the plugin.
     static void add(void* to, const void* data, std::size_t bytes) noexcept {
-      Saved& saved = *static_cast<Saved*>(to);
+      Pieces& pieces = *static_cast<Pieces*>(to);
+      if (pieces.problem) return;
       try {
-        if (!saved.problem) saved.state.append(static_cast<const char*>(data), bytes);
+        pieces.write({static_cast<const char*>(data), bytes});
       } catch (...) {
-        saved.problem = std::current_exception();
+        pieces.problem = std::current_exception();
       }
     }
-  } saved;
+  } pieces{write, nullptr};
   const CallResult result = call(CallMark::no_batch, 0, [&] {
     sluice_error error{};
     const sluice_call made = make_call();
-    throw_unless_ok((*instance_)->save(instance_->self(), &made, Saved::add, &saved, &error), error);
-    if (saved.problem) std::rethrow_exception(saved.problem);
+    throw_unless_ok((*instance_)->save(instance_->self(), &made, Pieces::add, &pieces, &error), error);
   });
-  if (result.ok()) return std::move(saved.state);
-  fail(result);
-  return std::nullopt;
+  if (!result.ok()) return fail(result), false;
+  if (pieces.problem) std::rethrow_exception(pieces.problem);
+  return true;
 }
 
 void StageRunner::fail(const CallResult& result) {

@@ -54,8 +54,8 @@ class StageRunner {
   // Whether the instance can't do with that implementation what its parameters ask for.
   bool declines(std::uint32_t implementation) const { return ((*instance_)->declined >> implementation & 1) != 0; }
   bool can_save() const { return (*instance_)->save != nullptr; }
-  // What it has now, between two calls. Nothing: it failed, and the run has been told.
-  std::optional<std::string> save();
+  // Gives what it has now, between two calls, in pieces. False: it failed, and the run has been told. Throws what `write` throws.
+  bool save(const std::function<void(std::string_view)>& write);
 
   // Ends the run.
   void fail(const CallResult& result);

@@ -97,12 +97,12 @@ class TreeReader {
 
 Tree parsed_manifest(const std::filesystem::path& file) {
   std::error_code error;
-  const std::uintmax_t bytes = std::filesystem::file_size(file, error);
-  std::ifstream stream(file, std::ios::binary);
+  const std::uintmax_t bytes = std::filesystem::file_size(file, error);  // of what is no regular file there is none, and nobody waits for a pipe
+  const std::ifstream stream = error ? std::ifstream() : std::ifstream(file, std::ios::binary);
   if (error || !stream)
     throw Failure::input("cannot open '" + file.string() + "': " + (error ? error.message() : std::strerror(errno)), "check the path");
   if (bytes > largest_manifest) throw Failure::input("'" + file.string() + "' is too large for a manifest of a shard", "make this shard again");
-  const std::string text{std::istreambuf_iterator<char>(stream), {}};
+  const std::string text{std::istreambuf_iterator<char>(stream.rdbuf()), {}};
   // What nests deeper is left out: everything that looks at a tree goes down in it.
   return Tree::parse(
       text, [](int depth, Tree::parse_event_t, Tree&) { return depth < deepest_manifest; }, false);
@@ -135,6 +135,9 @@ ShardManifest read_manifest(const std::filesystem::path& file) {
     reader.fail("is shard " + std::to_string(m.part + 1) + " of " + std::to_string(m.parts));
   for (const ManifestFile* beside : {&m.output, &m.account})
     if (std::filesystem::path(beside->name).filename() != beside->name) reader.fail("names a file that does not lie beside it");
+  // Renamed together they belong together: what is read is what was named.
+  if (const std::string own = file.filename().string(); own.ends_with(manifest_ending))
+    m.output.name = own.substr(0, own.size() - std::string_view(manifest_ending).size());
   return m;
 }
 

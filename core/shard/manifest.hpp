@@ -46,7 +46,8 @@ struct ShardManifest {
 
 std::string manifest_text(const ShardManifest& manifest);
 
-// Whatever the bytes are: a manifest, or Failure (input) that names the file.
+// Whatever the bytes are: a manifest, or Failure (input) that names the file. The output is the file beside it whose name is the manifest's without
+// its ending, whatever it was called when it was written.
 ShardManifest read_manifest(const std::filesystem::path& file);
 
 }  // namespace sluice

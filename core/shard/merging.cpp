@@ -73,15 +73,10 @@ void check_accounts(const std::vector<ShardManifest>& shards) {
                            "run each shard with --account, or leave it out here");
 }
 
-}  // namespace
-
-Merged merge_shards(const MergeRequest& request, RunOptions options, const Registry& registry, const std::function<RunResult(Run& run)>& execute) {
-  check_names(request);
-  std::vector<ShardManifest> shards = find_shards(request.shards, request.of);
-  check_shards(shards, registry, SLUICE_VERSION);
-  check_no_shard_is_written(request, shards);
-  if (!request.account.empty()) check_accounts(shards);
-  ShardMerge work(std::move(shards), request.output, registry);
+// False: more resources are needed.
+bool merge(const MergeRequest& request, const std::vector<ShardManifest>& shards, RunOptions options, const Registry& registry,
+           const std::function<RunResult(Run& run)>& execute, MergeResources resources, Merged& merged) {
+  ShardMerge work(shards, request.output, registry, resources);
   work.set(options);
   std::optional<AccountWriter> account;
   RunListeners listeners;
@@ -92,11 +87,9 @@ Merged merge_shards(const MergeRequest& request, RunOptions options, const Regis
     Run run(work.plan(), registry, options);
     result = execute(run);
   }
-  Merged merged;
-  merged.shards = work.shards().size();
-  for (const ShardManifest& shard : work.shards()) merged.rows += shard.rows;
   merged.interrupted = result.status == SLUICE_ERROR_CANCELLED || result.state == RunState::interrupted;
-  if (merged.interrupted) return merged;
+  if (merged.interrupted) return true;
+  if (resources == MergeResources::required && result.status == SLUICE_ERROR_USAGE) return false;
   if (result.state == RunState::failed)
     throw Failure(result.status, (result.stage.empty() ? "" : "stage '" + result.stage + "': ") + result.message, result.remedy);
   if (account) throw_if(write_account(request.account, *account, result, work));
@@ -104,6 +97,23 @@ Merged merge_shards(const MergeRequest& request, RunOptions options, const Regis
   merged.report = merged_report(work.shards(), work.alike(), report_tree(result, work.plan(), registry, context));
   if (!request.report.empty())
     throw_if(write_atomically(request.report, merged.report.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n"));
+  return true;
+}
+
+}  // namespace
+
+Merged merge_shards(const MergeRequest& request, RunOptions options, const Registry& registry, const std::function<RunResult(Run& run)>& execute) {
+  check_names(request);
+  std::vector<ShardManifest> shards = find_shards(request.shards, request.of);
+  check_shards(shards, registry, SLUICE_VERSION);
+  check_no_shard_is_written(request, shards);
+  if (!request.account.empty()) check_accounts(shards);
+  Merged merged;
+  merged.shards = shards.size();
+  for (const ShardManifest& shard : shards) merged.rows += shard.rows;
+  // What shards read, a machine that merges them need not have: the signal, the reference. Few regroups want it all the same, and say so at once.
+  if (!shards.front().state_of.empty() && merge(request, shards, options, registry, execute, MergeResources::required, merged)) return merged;
+  merge(request, shards, options, registry, execute, MergeResources::all, merged);
   return merged;
 }
 

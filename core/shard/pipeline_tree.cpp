@@ -29,7 +29,12 @@ Tree stage_tree(const ResolvedPipeline& pipeline, const ResolvedStage& stage) {
     if (stage.resources[slot] >= 0)
       resources[stage.entry.descriptor->resources[slot].name] = pipeline.resources[static_cast<std::size_t>(stage.resources[slot])].name;
   Tree tree = {{"use", stage.entry.descriptor->id}, {"params", params}, {"inputs", inputs}, {"feedback", feedback}, {"resources", resources}};
-  if (stage.entry.made_of != nullptr) tree["use"] = stage.entry.made_of, tree["folder"] = stage.entry.made_in;
+  if (stage.entry.made_of != nullptr) {
+    tree["use"] = stage.entry.made_of;
+    tree["folder"] = stage.entry.made_in;
+    tree["description"] = stage.entry.made_as;
+    tree["build"] = stage.entry.plugin->build_id;
+  }
   return tree;
 }
 
@@ -83,8 +88,8 @@ ResolvedStage stage_from_tree(const std::string& name, const Tree& tree, const R
   const std::string id = text_in(tree, "use");
   const StageEntry* entry = registry.find(id);
   if (entry == nullptr && tree.contains("folder")) {
-    const MadeStage made = made_stage(registry, id, text_in(tree, "folder"));
-    if (!made.problem.empty()) throw Failure::input("stage '" + name + "': " + made.problem, made.remedy);
+    const MadeStage made = stage_without_code(registry, {id, text_in(tree, "folder"), text_in(tree, "description"), text_in(tree, "build")});
+    if (!made.problem.empty()) refuse_tree("has a stage '" + name + "' that can't be: " + made.problem);
     entry = made.entry;
   }
   if (entry == nullptr) refuse_tree("has a stage of the type '" + id + "', which is not here");

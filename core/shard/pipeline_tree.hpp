@@ -12,7 +12,8 @@ namespace sluice {
 
 nlohmann::ordered_json pipeline_tree(const ResolvedPipeline& pipeline);
 
-// Throws Failure (input) where the tree says what can't be, or what this program has not: whatever it is, nothing else happens.
+// Throws Failure (input) where the tree says what can't be, or what this program has not: whatever it is, nothing else happens. Code that it names
+// (config/made_stage.hpp) is not looked for: such stages are known by their words.
 ResolvedPipeline pipeline_from_tree(const nlohmann::ordered_json& tree, const Registry& registry);
 
 }  // namespace sluice

@@ -55,11 +55,14 @@ Plan plan_of(ResolvedPipeline pipeline, const std::string& manifest) {
 
 }  // namespace
 
-ShardMerge::ShardMerge(std::vector<ShardManifest> shards, std::string output, const Registry& registry)
+ShardMerge::ShardMerge(std::vector<ShardManifest> shards, std::string output, const Registry& registry, MergeResources resources)
     : shards_(std::move(shards)), output_(std::move(output)) {
   const ShardManifest& first = shards_.front();
   ResolvedPipeline pipeline = pipeline_from_tree(renamed(first.pipeline, first, output_), registry);
   if (!first.state_of.empty()) leave_out_other_files(pipeline, first);
+  for (ResolvedStage& stage : pipeline.stages)
+    for (std::size_t slot = 0; stage.name == first.state_of && resources == MergeResources::required && slot < stage.resources.size(); ++slot)
+      if (stage.entry.descriptor->resources[slot].optional != 0) stage.resources[slot] = -1;
   plan_ = plan_of(std::move(pipeline), first.place.string());
 }
 

@@ -15,10 +15,13 @@
 
 namespace sluice {
 
+// Of the regroup whose states are summed: those that it may be made without are left out, as they are for rows, which do not come; or all.
+enum class MergeResources { required, all };
+
 class ShardMerge {
  public:
   // `shards`: checked, in order. Throws Failure.
-  ShardMerge(std::vector<ShardManifest> shards, std::string output, const Registry& registry);
+  ShardMerge(std::vector<ShardManifest> shards, std::string output, const Registry& registry, MergeResources resources = MergeResources::all);
   ShardMerge(const ShardMerge&) = delete;
 
   const Plan& plan() const { return plan_; }

@@ -85,11 +85,11 @@ void ShardRun::set(RunOptions& options) const {
     const std::size_t regroup = *output.state_of;
     const ResolvedStage& stage = *plan_.stages[regroup].stage;
     options.takes_state[regroup] = [this, regroup, head = StateHead{stage.name, plugin_text(stage.entry), hash_}](OutputFiles& outputs,
-                                                                                                                  std::string_view state) {
+                                                                                                                  const SaveState& save) {
       std::vector<sluice_file*> files;
       for (const ShardOutput& one : shards_.outputs)
         if (one.state_of == regroup) files.push_back(outputs.open(one.path));
-      write_state_file(head, state, [&](std::string_view bytes) {
+      write_state_file(head, save, [&](std::string_view bytes) {
         for (sluice_file* file : files) OutputFiles::write(*file, bytes.data(), bytes.size());
       });
       for (sluice_file* file : files) OutputFiles::close(*file);

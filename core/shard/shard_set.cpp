@@ -31,7 +31,7 @@ std::vector<fs::path> manifests_of(const std::string& name) {
     const std::string file = with_ending(name);
     if (!fs::exists(file, error))
       throw Failure::usage("'" + name + "' is no shard: there is no '" + file + "'",
-                           "name outputs of `sluice run ... --shard I/N`, or a folder of them");
+                           "name outputs of `sluice run ... --shard I/N`, whose manifests lie beside them and are renamed with them, or a folder");
     return {file};
   }
   std::vector<fs::path> files;
@@ -144,8 +144,16 @@ void check_shards(std::vector<ShardManifest>& shards, const Registry& registry, 
 
 bool check_content(const ShardManifest& shard, const ManifestFile& file, const std::function<bool()>& cancelled) {
   const fs::path path = shard.place.parent_path() / file.name;
-  std::ifstream stream(path, std::ios::binary);
-  if (!stream) throw Failure::input("cannot open '" + path.string() + "': " + std::strerror(errno), "it has to lie beside its manifest");
+  std::error_code error;
+  const bool is_file = fs::is_regular_file(path, error);
+  std::ifstream stream;
+  if (is_file) stream.open(path, std::ios::binary);
+  if (!stream.is_open())
+    throw Failure::input("cannot open '" + path.string() + "': " +
+                             (error     ? error.message()
+                              : is_file ? std::strerror(errno)
+                                        : "it is no regular file"),
+                         "it has to lie beside its manifest, and to be renamed with it");
   std::vector<char> piece(std::size_t{1} << 20);
   Checksum sum;
   std::uint64_t bytes = 0;

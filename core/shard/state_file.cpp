@@ -61,7 +61,7 @@ std::optional<std::pair<StateHead, std::string_view>> parsed_state(std::string_v
 
 }  // namespace
 
-void write_state_file(const StateHead& head, std::string_view state, const std::function<void(std::string_view)>& write) {
+void write_state_file(const StateHead& head, const std::function<void(const WritePiece&)>& save, const WritePiece& write) {
   Checksum sum;
   const auto put = [&](std::string_view bytes) {
     sum.add(bytes);
@@ -71,8 +71,12 @@ void write_state_file(const StateHead& head, std::string_view state, const std::
   for (const std::string* text : {&head.regroup, &head.build_id, &head.pipeline})
     front += number_bytes(static_cast<std::uint32_t>(text->size())) + *text;
   put(front);
-  put(state);
-  put(number_bytes(std::uint64_t{state.size()}));
+  std::uint64_t state_bytes = 0;
+  save([&](std::string_view piece) {
+    state_bytes += piece.size();
+    put(piece);
+  });
+  put(number_bytes(state_bytes));
   write(number_bytes(sum.value()));
 }
 

@@ -17,8 +17,9 @@ struct StateHead {
   bool operator==(const StateHead&) const = default;
 };
 
-// Gives the file in pieces.
-void write_state_file(const StateHead& head, std::string_view state, const std::function<void(std::string_view)>& write);
+// Gives the file in pieces, as `save` gives the state.
+using WritePiece = std::function<void(std::string_view)>;
+void write_state_file(const StateHead& head, const std::function<void(const WritePiece&)>& save, const WritePiece& write);
 
 // A file of the above, mapped: whatever its bytes are, it is read or refused. Throws Failure.
 class StateFile {

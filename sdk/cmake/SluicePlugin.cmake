@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
 # SPDX-FileCopyrightText: The sluice authors
 
-# What a plugin says about its build.
+# What a plugin says about its build, and what tells two builds apart: the linker's note, which the host reads from the file.
 function(sluice_define_build_id target)
+  target_link_options(${target} PRIVATE LINKER:--build-id=sha1)
   target_compile_definitions(${target} PRIVATE SLUICE_BUILD_ID="${PROJECT_VERSION}-${CMAKE_CXX_COMPILER_ID}-${CMAKE_CXX_COMPILER_VERSION}")
 endfunction()
 

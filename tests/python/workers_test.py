@@ -204,8 +204,16 @@ class Parts(unittest.TestCase):
         os.rename("worked.tsv", "whole.tsv")
         for part in "12":
             self.sluice("run", "sharded.toml", "--shard", f"{part}/2", "--set", f"stages.table.params.output=shard.{part}.tsv")
+        # No code is looked for when they are merged: neither that of the run nor what somebody has written into a manifest.
+        pathlib.Path("worker_stages.py").write_text("open('ran', 'w')\n")
         self.sluice("merge", "--output", "merged.tsv", "shard.2.tsv", "shard.1.tsv")
         self.assertEqual(pathlib.Path("merged.tsv").read_text(), pathlib.Path("whole.tsv").read_text())
+        pathlib.Path("evil.py").write_text("open('ran', 'w')\n")
+        manifest = pathlib.Path("shard.1.tsv.shard.json")
+        manifest.write_text(manifest.read_text().replace("worker_stages.py:copying", "evil.py:f"))
+        self.sluice("merge", "--output", "merged.tsv", "shard.2.tsv", "shard.1.tsv", code=4)
+        self.assertFalse(os.path.exists("ran"))
+        shutil.copy(STAGES, "worker_stages.py")
 
 
 class Saved(unittest.TestCase):

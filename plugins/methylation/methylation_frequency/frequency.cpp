@@ -6,6 +6,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <cstring>
 #include <sluice/failure.hpp>
 #include <stdexcept>
 #include <utility>
@@ -160,21 +161,26 @@ void FrequencyAccumulator::merge(const FrequencyAccumulator& other) {
 void FrequencyAccumulator::save(StateWriter& to) const {
   to.value(std::uint64_t{contigs_.size()});
   for (const std::string& contig : contigs_) to.text(contig);
-  to.values(entries_);
   to.text(sequences_);
+  to.text({reinterpret_cast<const char*>(entries_.data()), entries_.size() * sizeof(Entry)});
 }
 
 void FrequencyAccumulator::restore(StateReader& from, std::uint64_t rows_before) {
+  const auto require = [](bool condition) {
+    if (!condition) throw Failure::input("the saved sites of methylation_frequency are damaged", "begin the run anew, without --resume");
+  };
   std::vector<std::uint32_t> contigs;
   for (auto count = from.value<std::uint64_t>(); count > 0; --count) contigs.push_back(contig_index(from.text()));
-  const std::vector<Entry> entries = from.values<Entry>();
   const std::string_view sequences = from.text();
-  entries_.reserve(entries_.size() + entries.size());
-  for (const Entry& theirs : entries) {
+  // One by one: a copy of all would be as large as what is restored.
+  std::string_view entries = from.text();
+  require(entries.size() % sizeof(Entry) == 0);
+  for (; !entries.empty(); entries.remove_prefix(sizeof(Entry))) {
+    Entry theirs;
+    std::memcpy(&theirs, entries.data(), sizeof theirs);
     const bool is_split = theirs.sequence_offset == std::numeric_limits<std::uint64_t>::max();
-    if (theirs.key.contig >= contigs.size() ||
-        (!is_split && (theirs.sequence_offset > sequences.size() || theirs.sequence_length > sequences.size() - theirs.sequence_offset)))
-      throw Failure::input("the saved sites of methylation_frequency are damaged", "begin the run anew, without --resume");
+    require(theirs.key.contig < contigs.size() &&
+            (is_split || (theirs.sequence_offset <= sequences.size() && theirs.sequence_length <= sequences.size() - theirs.sequence_offset)));
     Key key = theirs.key;
     key.contig = contigs[key.contig];
     Entry& ours = find_or_insert(key, theirs.order + rows_before, theirs.motifs,

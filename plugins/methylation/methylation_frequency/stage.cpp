@@ -72,8 +72,11 @@ class MethylationFrequency {
       calls_seen_ += calls;
     });
     if (has_sequences_) return;
-    if (!setup.has_resource("reference") || !setup.has_resource("model"))
-      throw Failure::usage("nothing tells the sequences of the groups", "give the resources 'reference' and 'model', or calls with 'site_sequences'");
+    if (!setup.has_resource("reference") || !setup.has_resource("model")) {
+      // States that are summed have the sequences, and no rows come behind them.
+      if (setup.saved().empty()) fail_without_sequences();
+      return;
+    }
     k_ = kmer_size(setup.resource("model"));
     const Batch reference = setup.resource("reference");
     const TextView names = reference.text("name");
@@ -145,7 +148,11 @@ class MethylationFrequency {
       sharing_.share(count, each, [&](const auto& some) { call.parallel_for(count, 1, some); });
     };
   }
+  [[noreturn]] static void fail_without_sequences() {
+    throw Failure::usage("nothing tells the sequences of the groups", "give the resources 'reference' and 'model', or calls with 'site_sequences'");
+  }
   const Contig& contig_of(std::string_view contig) const {
+    if (k_ == 0) fail_without_sequences();
     const auto found = contigs_.find(contig);
     if (found == contigs_.end())
       throw Failure::input("contig '" + std::string(contig) + "' is not in the reference", "give the reference that the reads were aligned to");

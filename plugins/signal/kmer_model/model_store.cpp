@@ -63,8 +63,8 @@ ModelUse parse_model_name(std::string_view name) {
 }
 
 fs::path model_folder() {
-  if (const char* data = std::getenv("XDG_DATA_HOME"); data != nullptr && *data != '\0') return fs::path(data) / "sluice/models";
-  if (const char* home = std::getenv("HOME"); home != nullptr && *home != '\0') return fs::path(home) / ".local/share/sluice/models";
+  if (const char* data = std::getenv("XDG_DATA_HOME"); data != nullptr && *data == '/') return fs::path(data) / "sluice/models";
+  if (const char* home = std::getenv("HOME"); home != nullptr && *home == '/') return fs::path(home) / ".local/share/sluice/models";
   return {};
 }
 

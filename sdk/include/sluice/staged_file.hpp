@@ -17,6 +17,7 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <random>
 #include <sluice/failure.hpp>
@@ -96,8 +97,7 @@ class StagedFile {
     for (;;) {
       temporary_ = (folder / (prefix + random_text(random) + std::string(hidden_suffix))).string();
       // Nobody may read it who may not read what it replaces; we may open it again by its name.
-      file_ =
-          FileDescriptor(::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, replaced ? (replaced->st_mode & 0666) | 0600 : 0666));
+      file_ = FileDescriptor(::open(temporary_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, replaced ? (replaced->st_mode & 0666) | 0600 : 0666));
       if (!file_.is_open() && errno == EEXIST) continue;
       if (!file_.is_open()) fail("create", errno);
       ::flock(descriptor(), LOCK_EX);  // where files have no locks, nothing that was left behind is ever removed
@@ -106,25 +106,35 @@ class StagedFile {
       file_.close();  // taken for a left-over between the two calls
     }
   }
-  // Goes on with what another process has left at `temporary`, behind the first so many bytes of it. Throws Failure::output.
-  static StagedFile going_on(const std::string& path, const std::string& temporary, std::uint64_t bytes) {
+  // Is that the name of what an earlier process can have left of the file `path`: a hidden one, or NAME.partial, in the folder where it is written?
+  static bool may_be_left_of(const std::string& path, const std::filesystem::path& temporary) {
+    const std::filesystem::path target = followed(path), here = ".";
+    const std::string name = temporary.filename().string();
+    return here / temporary.parent_path() == here / target.parent_path() &&
+           (name == target.filename().string() + std::string(hidden_suffix) || is_hidden(hidden_prefix(target.filename().string()), name));
+  }
+  // Goes on with what another process of this user has left at `temporary`, behind the first so many bytes of it, if `is_unchanged` says so of them
+  // (of an open descriptor, to be read by place). Nothing is changed before that. Throws Failure::output.
+  static StagedFile going_on(const std::string& path, const std::string& temporary, std::uint64_t bytes,
+                             const std::function<bool(int descriptor)>& is_unchanged) {
     StagedFile file;
     file.path_ = path;
     file.target_ = followed(path);
     file.temporary_ = temporary;
-    FileDescriptor opened(::open(temporary.c_str(), O_WRONLY | O_NOFOLLOW | O_CLOEXEC));
+    if (!may_be_left_of(path, temporary)) file.refuse_left("is not where its bytes are kept");
+    FileDescriptor opened(::open(temporary.c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
     const int descriptor = opened.number();
     if (descriptor < 0) file.fail("go on with", errno);
+    if (::flock(descriptor, LOCK_EX | LOCK_NB) != 0)
+      throw Failure::output("'" + path + "' is still being written by another process", "wait for it, or end it");
     struct stat info {};
-    const bool locked = ::flock(descriptor, LOCK_EX | LOCK_NB) == 0;
-    const bool whole = ::fstat(descriptor, &info) == 0 && S_ISREG(info.st_mode) && static_cast<std::uint64_t>(info.st_size) >= bytes;
-    const bool placed = locked && whole && ::ftruncate(descriptor, static_cast<off_t>(bytes)) == 0 && ::lseek(descriptor, 0, SEEK_END) >= 0;
-    if (placed) {
-      file.file_ = std::move(opened);
-      return file;
-    }
-    if (!locked) throw Failure::output("'" + path + "' is still being written by another process", "wait for it, or end it");
-    throw Failure::output("cannot go on with '" + path + "': '" + temporary + "' is shorter than it was", "begin the run anew, without --resume");
+    if (::fstat(descriptor, &info) != 0 || !S_ISREG(info.st_mode) || info.st_uid != ::geteuid()) file.refuse_left("is no file of yours");
+    if (info.st_nlink != 1) file.refuse_left("has another name, too");
+    if (static_cast<std::uint64_t>(info.st_size) < bytes) file.refuse_left("is shorter than it was");
+    if (!is_unchanged(descriptor)) file.refuse_left("has other bytes than it had");
+    if (::ftruncate(descriptor, static_cast<off_t>(bytes)) != 0 || ::lseek(descriptor, 0, SEEK_END) < 0) file.fail("go on with", errno);
+    file.file_ = std::move(opened);
+    return file;
   }
   StagedFile(StagedFile&& other) noexcept { *this = std::move(other); }
   StagedFile& operator=(StagedFile&& other) noexcept {
@@ -202,6 +212,7 @@ class StagedFile {
 
  private:
   static constexpr std::string_view hidden_suffix = ".partial";
+  static constexpr std::string_view random_letters = "abcdefghijklmnopqrstuvwxyz0123456789";
   static constexpr std::size_t random_length = 6;
 
   // ".NAME."; a long name is cut, as file systems allow 255 bytes.
@@ -210,18 +221,20 @@ class StagedFile {
     if (name.size() <= longest) return "." + name + ".";
     return "." + name.substr(0, longest) + "." + std::to_string(std::hash<std::string>()(name) % 100000) + ".";
   }
+  static bool is_hidden(std::string_view prefix, std::string_view name) {
+    return name.size() == prefix.size() + random_length + hidden_suffix.size() && name.starts_with(prefix) && name.ends_with(hidden_suffix) &&
+           name.find_first_not_of(random_letters, prefix.size()) >= prefix.size() + random_length;
+  }
   static std::string random_text(std::random_device& random) {
-    constexpr std::string_view letters = "abcdefghijklmnopqrstuvwxyz0123456789";
     std::string text;
-    for (std::size_t i = 0; i < random_length; ++i) text += letters[random() % letters.size()];
+    for (std::size_t i = 0; i < random_length; ++i) text += random_letters[random() % random_letters.size()];
     return text;
   }
   static void remove_left_behind(const std::filesystem::path& folder, const std::string& prefix) {
     std::error_code error;
     for (std::filesystem::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
       const std::string name = it->path().filename().string();
-      if (name.size() != prefix.size() + random_length + hidden_suffix.size() || !name.starts_with(prefix) || !name.ends_with(hidden_suffix))
-        continue;
+      if (!is_hidden(prefix, name)) continue;
       const FileDescriptor file(::open(it->path().c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
       if (file.is_open() && ::flock(file.number(), LOCK_EX | LOCK_NB) == 0) ::unlink(it->path().c_str());
     }
@@ -245,6 +258,9 @@ class StagedFile {
     const std::string folder = file.native().substr(0, file.native().rfind('/') + 1);
     const FileDescriptor opened(::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (opened.is_open()) ::fsync(opened.number());
+  }
+  [[noreturn]] void refuse_left(const char* reason) const {
+    throw Failure::output("cannot go on with '" + path_ + "': '" + temporary_ + "' " + reason, "begin the run anew, without --resume");
   }
   [[noreturn]] void fail(const char* what, int code) const {
     throw Failure::output(std::string("cannot ") + what + " '" + path_ + "': " + std::strerror(code), remedy_of_write(code));

@@ -520,6 +520,7 @@ class ToySink {
     std::int64_t throw_at = -1;
     bool skip_failed = false;
     std::string header;
+    std::int64_t state_mib = 0;
   };
   static void describe(sluice::Describe<ToySink>& d) {
     d.id("toy_sink").summary("writes numbers").sink("*").concatenates();
@@ -531,6 +532,7 @@ class ToySink {
     d.option("throw_at", &Parameters::throw_at, "throw at the batch with this sequence number");
     d.option("skip_failed", &Parameters::skip_failed, "no line for failed rows");
     d.option("header", &Parameters::header, "the first line");
+    d.option("state_mib", &Parameters::state_mib, "MiB of a state that takes no memory");
   }
   ToySink(const sluice::Setup& setup, const Parameters& p) : p_(p), file_(setup, p.output) {
     if (p.header.empty() || !setup.saved().empty()) return;
@@ -553,7 +555,10 @@ class ToySink {
     wait(p_.milliseconds);
     for (std::int64_t row = 0; row < in.rows(); ++row) file_.write(in.text("_line")[row]);
   }
-  void save(const sluice::Call&, sluice::StateWriter&) const {}  // all is in the file
+  void save(const sluice::Call&, sluice::StateWriter& to) const {  // all is in the file
+    static const std::string mebibyte(std::size_t{1} << 20, '*');
+    for (std::int64_t i = 0; i < p_.state_mib; ++i) to.text(mebibyte);
+  }
   void finish(const sluice::Call&, sluice::Output&) { file_.close(); }
 
  private:

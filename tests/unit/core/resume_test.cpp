@@ -6,7 +6,8 @@
 #include <fstream>
 #include <sluice/failure.hpp>
 
-#include "run/checkpoint.hpp"
+#include "machine/checksum.hpp"
+#include "run/journal_file.hpp"
 #include "unit/core/toy_run.hpp"
 
 using namespace sluice;
@@ -58,9 +59,38 @@ std::map<std::string, std::string> outputs_of(const ToyResult& result) {
   return files;
 }
 
+std::string content_of(const std::filesystem::path& file) {
+  std::ostringstream content;
+  content << std::ifstream(file, std::ios::binary).rdbuf();
+  return content.str();
+}
+
 void take_checkpoints(ToyRun& run) {
   run.options.checkpoints = {1e-9, 0};
   run.options.journal = run.path(".journal");
+}
+
+// Interrupted at a batch in the middle, and its only checkpoint is taken then.
+ToyResult interrupted_run(ToyRun& run) {
+  Run* running = nullptr;
+  class AtBatch : public Events {
+   public:
+    explicit AtBatch(Run*& target) : target_(target) {}
+    void happened(const TraceEvent& event) noexcept override {
+      if (event.name == "totals" && event.sequence == 100 && !std::exchange(told_, true)) target_->interrupt();
+    }
+
+   private:
+    Run*& target_;
+    bool told_ = false;
+  } at_batch(running);
+  run.options.checkpoints = {1e6, 0};
+  run.options.listener = &at_batch;
+  run.on_start = [&](Run& started) { running = &started; };
+  const ToyResult result = run(pipeline("", 0));
+  run.options.listener = nullptr;
+  run.on_start = nullptr;
+  return result;
 }
 
 void go_on(ToyRun& run) {
@@ -125,28 +155,12 @@ TEST_CASE("An interrupted run keeps what it has finished under a name of its own
     ToyRun run;
     run.options.executor = executor;
     take_checkpoints(run);
-    run.options.checkpoints = {1e6, 0};  // none but that of the interrupt
-    Run* running = nullptr;
-    class AtBatch : public Events {
-     public:
-      explicit AtBatch(Run*& target) : target_(target) {}
-      void happened(const TraceEvent& event) noexcept override {
-        if (event.name == "totals" && event.sequence == 100 && !std::exchange(told_, true)) target_->interrupt();
-      }
-
-     private:
-      Run*& target_;
-      bool told_ = false;
-    } at_batch(running);
-    run.options.listener = &at_batch;
-    run.on_start = [&](Run& started) { running = &started; };
-    const ToyResult stopped = run(pipeline("", 0));
+    const ToyResult stopped = interrupted_run(run);
     REQUIRE(stopped.run.state == RunState::interrupted);
     CHECK(stopped.run.can_be_resumed);
     CHECK(stopped.files.contains("sums.txt.partial"));
     go_on(run);
     REQUIRE(run.options.going_on_from);
-    run.options.listener = nullptr;
     CHECK(run.options.going_on_from->stages.at("source").next > 100);
     const ToyResult result = run(pipeline("", 0));
     REQUIRE_MESSAGE(result.run.state == RunState::finished, result.run.message);
@@ -182,23 +196,31 @@ TEST_CASE("A journal is read as it was written, and a damaged one is refused") {
   const std::filesystem::path file = folder.path("journal");
   CHECK_FALSE(read_journal(file));
   const RunIdentity identity = {{"the pipeline", "x"}, {"--motif", std::string("\xff\0", 2)}};
+  const std::string zeros(100000, '\0');
+  const auto spooled = [&](std::string_view bytes) {
+    auto spool = std::make_shared<SpoolFile>(file, "");
+    spool->append(bytes);
+    return spool;
+  };
   Checkpoint checkpoint;
-  checkpoint.stages["a"] = {3, 4, true, std::string(100000, '\0')};
-  checkpoint.stages["b"] = {5, 0, false, ""};
-  checkpoint.files.push_back({"out\xfe", ".out", 7});
+  checkpoint.stages["a"] = {3, 4, true, "", spooled(zeros), {}};
+  checkpoint.stages["b"] = {5, 0, false, "17", nullptr, {}};
+  checkpoint.files.push_back({"out\xfe", ".out\xfe.abcdef.partial", 7, "0123456789abcdef"});
+  checkpoint.spooled_account = spooled("lines\n");
   write_journal(file, identity, checkpoint);
   const auto journal = read_journal(file);
   REQUIRE(journal);
   CHECK(difference(journal->identity, identity).empty());
-  CHECK(journal->checkpoint.stages.at("a").state == checkpoint.stages.at("a").state);
+  CHECK(journal->checkpoint.stages.at("a").state == zeros);
   CHECK(journal->checkpoint.stages.at("a").ended);
   CHECK(journal->checkpoint.stages.at("b").next == 5);
+  CHECK(journal->checkpoint.stages.at("b").position == "17");
   CHECK(journal->checkpoint.files.front().path == "out\xfe");
   CHECK(journal->checkpoint.files.front().bytes == 7);
+  CHECK(journal->checkpoint.files.front().xxh3 == "0123456789abcdef");
+  CHECK(journal->checkpoint.account == "lines\n");
 
-  std::ostringstream content;
-  content << std::ifstream(file, std::ios::binary).rdbuf();
-  const std::string whole = content.str();
+  const std::string whole = content_of(file);
   const auto refuses = [&](const std::string& bytes) {
     std::ofstream(file, std::ios::binary) << bytes;
     CHECK_THROWS_AS(read_journal(file), Failure);
@@ -209,6 +231,134 @@ TEST_CASE("A journal is read as it was written, and a damaged one is refused") {
     changed[at] = static_cast<char>(changed[at] ^ 0x40);
     refuses(changed);
   }
+}
+
+TEST_CASE("A journal that names files of others is refused, and they stay as they are") {
+  for (const std::string name :
+       {"thesis.txt", ".thesis.txt.abcdef.partial", ".sums.txt.abcdef.partia", ".sums.txt.ABCDEF.partial", ".sums.txt..partial",
+        "folder/.sums.txt.abcdef.partial", "../.sums.txt.abcdef.partial", "sums.txt", ".sums.txt.a/cdef.partial", ""}) {
+    CAPTURE(name);
+    ToyRun run;
+    const std::string sums = run.path("sums.txt").string();
+    std::filesystem::create_directories(run.path("folder"));
+    const std::filesystem::path victim = run.path(name.empty() ? "thesis.txt" : name).lexically_normal();
+    std::error_code error;
+    std::filesystem::create_directories(victim.parent_path(), error);
+    std::ofstream(victim) << "years of work";
+    Checkpoint checkpoint;
+    checkpoint.files.push_back({sums, name.empty() ? "" : run.path("").string() + name, 0, Checksum::text_of("")});
+    write_journal(run.path(".journal"), {}, checkpoint);
+    CHECK_THROWS_WITH(read_journal(run.path(".journal")), doctest::Contains("names files that this run can't have left"));
+    CHECK(content_of(victim) == "years of work");
+    std::filesystem::remove(victim);
+  }
+}
+
+TEST_CASE("What can't have been left by the run that is gone on with is not touched: links, second names, other bytes") {
+  const auto is_refused = [](const std::string& change, const std::string& words) {
+    CAPTURE(change);
+    ToyRun run;
+    take_checkpoints(run);
+    REQUIRE(interrupted_run(run).run.state == RunState::interrupted);
+    go_on(run);
+    REQUIRE(run.options.going_on_from);
+    std::string left;
+    for (const FilePoint& file : run.options.going_on_from->files)
+      if (file.path == run.path("sums.txt").string()) left = file.temporary;
+    std::string bytes = content_of(left);
+    REQUIRE(bytes.size() > 100);
+    if (change == "link") {
+      std::filesystem::rename(left, run.path("thesis.txt"));
+      std::filesystem::create_symlink(run.path("thesis.txt"), left);
+    } else if (change == "second name") {
+      std::filesystem::create_hard_link(left, run.path("thesis.txt"));
+    } else if (change == "byte") {
+      bytes[bytes.size() / 3] = '#';
+      std::ofstream(left) << bytes;
+    } else if (change == "cut") {
+      bytes.resize(10);
+      std::ofstream(left) << bytes;
+    } else if (change == "folder") {
+      std::filesystem::remove(left);
+      std::filesystem::create_directory(left);
+    }
+    const ToyResult result = run(pipeline("", 0));
+    CHECK(result.run.state == RunState::failed);
+    CHECK_MESSAGE(result.run.message.find(words) != std::string::npos, result.run.message);
+    CHECK_FALSE(std::filesystem::exists(run.path("sums.txt")));
+    if (change != "folder") CHECK(content_of(left) == bytes);
+  };
+  is_refused("link", "symbolic link");
+  is_refused("second name", "has another name, too");
+  is_refused("byte", "has other bytes than it had");
+  is_refused("cut", "is shorter than it was");
+  is_refused("folder", "go on with");
+}
+
+TEST_CASE("A journal of another kind is refused: a link, a folder, one that nests without end") {
+  ToyRun run;
+  write_journal(run.path("other"), {}, {});
+  std::filesystem::create_symlink(run.path("other"), run.path("link"));
+  CHECK(read_journal(run.path("other")));
+  CHECK_THROWS_AS(read_journal(run.path("link")), Failure);
+  CHECK_THROWS_AS(read_journal(run.path("")), Failure);
+  const auto journal_of = [](const std::string& description) {
+    const std::uint64_t bytes = description.size();
+    return "sluice journal 1\n" + std::string(reinterpret_cast<const char*>(&bytes), sizeof bytes) + description + std::string(16, '0');
+  };
+  const auto pack = [](const char* what, std::size_t times) {
+    std::string text;
+    for (std::size_t i = 0; i < times; ++i) text += what;
+    return text;
+  };
+  CHECK_THROWS_AS(parse_journal(journal_of(pack("\x91", 4'000'000)), "j"), Failure);                     // arrays of one array
+  CHECK_THROWS_AS(parse_journal(journal_of(pack("\x81\xa1k", 4'000'000)), "j"), Failure);                // maps
+  CHECK_THROWS_AS(parse_journal(journal_of("\xdd\xff\xff\xff\xff" + pack("\xc0", 100)), "j"), Failure);  // so many elements
+  CHECK_THROWS_AS(parse_journal(journal_of("\xdb\xff\xff\xff\xff_"), "j"), Failure);                     // so long a text
+  CHECK_THROWS_AS(parse_journal(journal_of("\xc0"), "j"), Failure);
+}
+
+TEST_CASE("A checkpoint takes little memory, however large the states and the account are") {
+  const auto set_peak_back = [] { return static_cast<bool>(std::ofstream("/proc/self/clear_refs") << "5" << std::flush); };
+  const auto kib = [](const std::string& what) {
+    std::ifstream status("/proc/self/status");
+    for (std::string line; std::getline(status, line);)
+      if (line.starts_with(what)) return std::stol(line.substr(line.find(':') + 1));
+    return 0L;
+  };
+  if (!set_peak_back()) {
+    MESSAGE("skipped: the peak of the memory can't be set back here");
+    return;
+  }
+  const std::string toml = R"(
+[stages.source]
+use = "toy_positions"
+params = { rows = 21, of_batch = 7 }
+[stages.map]
+use = "toy_map"
+inputs = ["source"]
+[stages.sums]
+use = "toy_sink"
+inputs = ["map"]
+params = { output = "${folder}/sums.txt", state_mib = 100 }
+)";
+  class LongAccount : public Events {
+   public:
+    void save(const std::function<void(std::string_view)>& write) override {
+      for (int i = 0; i < 1'000'000; ++i) write("a read that is lost as all the others were, for a reason that takes a line to say\n");
+    }
+  } account;
+  ToyRun warm;
+  CHECK(warm(toml).run.state == RunState::finished);
+  ToyRun run;
+  take_checkpoints(run);
+  run.options.listener = &account;
+  set_peak_back();
+  const long before = kib("VmHWM");
+  const ToyResult result = run(toml);
+  CHECK(result.run.state == RunState::finished);
+  CHECK(result.run.statistics.checkpoints.kept > 0);
+  CHECK(kib("VmHWM") - before < 16 << 10);
 }
 
 TEST_CASE("What has changed between two runs is said") {

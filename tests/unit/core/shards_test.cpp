@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The sluice authors
 // Shards of a run: what can be one, what each writes, and that all of them together are the run.
 #include <doctest/doctest.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <functional>
@@ -269,6 +270,29 @@ TEST_CASE("A shard that is not what its manifest says is refused") {
   }
 }
 
+TEST_CASE("A shard that is renamed with its manifest is read, and not what has its old name now") {
+  for (const char* toml : {rows_in_lines, spread}) {
+    const ToyShards shards(toml, 2);
+    const std::string expected = shards.of_one_run(), renamed = shards.folder() + "renamed";
+    std::filesystem::rename(shards.file(0), renamed);
+    CHECK(has(shards.merge(shards.files()), "cannot open '" + shards.file(0) + "'"));
+    std::filesystem::rename(shards.file(0) + manifest_ending, renamed + manifest_ending);
+    CHECK(has(shards.merge(shards.files()), "is no shard"));
+    write_to(shards.file(0), "what another run has written");
+    CHECK(shards.merge({renamed, shards.file(1)}) == "");
+    CHECK(content_of(shards.whole()) == expected);
+  }
+}
+
+TEST_CASE("Nobody waits for a shard, or its manifest, that is a pipe") {
+  for (const std::string ending : {"", manifest_ending}) {
+    const ToyShards shards(spread, 2);
+    std::filesystem::remove(shards.file(0) + ending);
+    REQUIRE(::mkfifo((shards.file(0) + ending).c_str(), 0600) == 0);
+    CHECK(has(shards.merge(shards.files()), "cannot open '" + shards.file(0) + ending + "'"));
+  }
+}
+
 TEST_CASE("A manifest may say anything: it is read or refused") {
   const ToyShards shards(spread, 2);
   const std::filesystem::path file = shards.file(0) + manifest_ending;
@@ -311,7 +335,9 @@ TEST_CASE("A file of a state may have any bytes: it is read or refused") {
   ToyRun folder;
   const std::filesystem::path file = folder.path("state");
   std::string whole;
-  write_state_file({"spread", "1.0.0, x", "0123456789abcdef"}, "the state", [&](std::string_view bytes) { whole += bytes; });
+  write_state_file(
+      {"spread", "1.0.0, x", "0123456789abcdef"}, [](const WritePiece& write) { write("the "), write("state"); },
+      [&](std::string_view bytes) { whole += bytes; });
   write_to(file, whole);
   {
     const StateFile read(file);
