@@ -239,7 +239,7 @@ void sluice_around_waits(int (*held)(void), void* (*release)(void), void (*acqui
 
 sluice_status sluice_stage_register(const char* description, const sluice_stage_functions* functions, sluice_error* error) {
   return guarded(error, [&] {
-    if (functions->struct_size < sizeof *functions) throw sluice::Failure::usage("sluice_stage_functions is too small");
+    if (!SLUICE_HAS(functions, sluice_stage_functions, destroy)) throw sluice::Failure::usage("sluice_stage_functions is too small");
     sluice::register_stage(description, *functions);
     return SLUICE_OK;
   });

@@ -3,6 +3,7 @@
 #include "library/registered_stage.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <map>
 #include <mutex>
 #include <sluice/stage.hpp>
@@ -174,7 +175,7 @@ void register_stage(const std::string& description, const sluice_stage_functions
     throw Failure::usage("a stage needs the functions create, process and destroy");
   auto stage = std::make_unique<RegisteredStage>();
   stage->description = described_stage(description);
-  stage->functions = functions;
+  std::memcpy(&stage->functions, &functions, std::min<std::size_t>(functions.struct_size, sizeof functions));  // the caller's may be older: shorter
   // The rules of any other plugin.
   std::string problem;
   if (take_descriptor(&stage->description->descriptor, problem) == nullptr) throw Failure::usage(problem);

@@ -34,6 +34,7 @@ StageInstance::StageInstance(const sluice_host& host, const std::vector<BatchHan
   for (const std::string_view state : wishes.saved) saved.push_back({state.data(), state.size()});
   args.saved = saved.data();
   args.saved_count = saved.size();
+  args.saved_stride = sizeof(sluice_bytes);
   sluice_error error{};
   stage_.struct_size = sizeof stage_;
   sluice_status status = SLUICE_OK;

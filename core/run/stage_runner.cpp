@@ -43,23 +43,25 @@ bool StageRunner::save(const std::function<void(std::string_view)>& write) {
   struct Pieces {
     const std::function<void(std::string_view)>& write;
     std::exception_ptr problem;
-    static void add(void* to, const void* data, std::size_t bytes) noexcept {
+    static sluice_status add(void* to, const void* data, std::size_t bytes) noexcept {
       Pieces& pieces = *static_cast<Pieces*>(to);
-      if (pieces.problem) return;
+      if (pieces.problem) return SLUICE_ERROR_MEMORY;
       try {
         pieces.write({static_cast<const char*>(data), bytes});
       } catch (...) {
         pieces.problem = std::current_exception();
       }
+      return pieces.problem ? SLUICE_ERROR_MEMORY : SLUICE_OK;
     }
   } pieces{write, nullptr};
   const CallResult result = call(CallMark::no_batch, 0, [&] {
     sluice_error error{};
     const sluice_call made = make_call();
-    throw_unless_ok((*instance_)->save(instance_->self(), &made, Pieces::add, &pieces, &error), error);
+    const sluice_status status = (*instance_)->save(instance_->self(), &made, Pieces::add, &pieces, &error);
+    if (!pieces.problem) throw_unless_ok(status, error);
   });
+  if (pieces.problem) std::rethrow_exception(pieces.problem);  // the cause, whatever the plugin made of it
   if (!result.ok()) return fail(result), false;
-  if (pieces.problem) std::rethrow_exception(pieces.problem);
   return true;
 }
 

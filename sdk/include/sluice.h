@@ -128,9 +128,9 @@ typedef struct sluice_problem { /* texts live as long as the run and are never N
 SLUICE_API size_t sluice_run_problem_count(const sluice_run* run);
 SLUICE_API sluice_status sluice_run_problem(const sluice_run* run, size_t index, sluice_problem* problem);
 
-/* Runs on the calling thread (and the run's own ones) to the end. A run is executed once. */
+/* Runs to the end, on threads of the library, while the calling one waits. A run is executed once. */
 SLUICE_API sluice_status sluice_run_execute(sluice_run* run);
-/* The same on a thread of the library. */
+/* The same, but returns at once. */
 SLUICE_API sluice_status sluice_run_start(sluice_run* run);
 /* Waits so long for the end of a started run; < 0: for ever. 1: it has ended, 0: it has not. [thread-safe] */
 SLUICE_API int32_t sluice_run_wait(sluice_run* run, double seconds);
@@ -203,6 +203,7 @@ SLUICE_API void sluice_end_stream_capsule(void* capsule);
 
 typedef struct sluice_rows sluice_rows; /* the output of one call */
 
+/* May grow at its end: a library takes the shorter one of a program that was compiled earlier. */
 typedef struct sluice_stage_functions {
   uint32_t struct_size;
   void* user; /* given to each of them */

@@ -167,6 +167,7 @@ void StageRun::run_with(const std::shared_ptr<detail::MiniHost>& host, Result& r
   for (const SavedInstance& saved : resumed_) states.push_back({saved.state.data(), saved.state.size()});
   args.saved = states.data();
   args.saved_count = states.size();
+  args.saved_stride = sizeof(sluice_bytes);
   args.resources = resources.data();
   args.wanted = wanted.data();
   args.available = available.data();
@@ -227,7 +228,7 @@ bool StageRun::save(const std::shared_ptr<detail::MiniHost>& host, const sluice_
   if (saved_ == nullptr || stage.save == nullptr) return true;
   SavedInstance& saved = saved_->emplace_back();
   const auto append = [](void* to, const void* data, std::size_t bytes) {
-    static_cast<std::string*>(to)->append(static_cast<const char*>(data), bytes);
+    return sluice::detail::guarded(nullptr, [&] { return static_cast<std::string*>(to)->append(static_cast<const char*>(data), bytes), SLUICE_OK; });
   };
   sluice_error error{};
   if (!checked(result, stage.save(stage.self, &call, append, &saved.state, &error), error)) return false;

@@ -81,6 +81,11 @@ done
 (umask 077 && "$sluice" ${command[bam]} --output new.bam)
 [ "$(stat -c %a new.bam)" = 600 ] || fail "a new output does not follow the umask"
 
+"$sluice" run map --reference ref.fa --reads r.fastq.gz --quiet --sort --output sorted.bam
+chmod 640 sorted.bam sorted.bam.bai
+"$sluice" run map --reference ref.fa --reads r.fastq.gz --quiet --sort --output sorted.bam
+[ "$(stat -c %a sorted.bam sorted.bam.bai | sort -u)" = 640 ] || fail "a file and its index do not keep their mode"
+
 # A limit on file sizes is an error, not a signal.
 for kind in bam cram text; do
   for name in limited -; do

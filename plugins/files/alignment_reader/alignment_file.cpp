@@ -13,6 +13,8 @@
 #include <cstring>
 #include <filesystem>
 #include <limits>
+#include <sluice/hts/header_input.hpp>
+#include <sluice/hts/record_input.hpp>
 #include <sluice/staged_file.hpp>
 #include <unordered_map>
 
@@ -75,12 +77,11 @@ AlignmentFile::AlignmentFile(const OpenOptions& options) : path_(options.path), 
   if (!grows_ && hts_check_EOF(file_.get()) == 0)
     fail("is truncated: it has no end-of-file block (noticed before any record was read)",
          "copy the file again, or save what is whole with `samtools view -b`");
-  if (options.threads > 0 && (!has_blocks() || !options.region.empty() || !options.bed.empty())) hts_set_threads(file_.get(), options.threads);
+  if (!has_blocks() || !options.region.empty() || !options.bed.empty()) hts::add_threads(*file_, options.threads);
   if (!options.reference.empty() && format->format == cram) index_reference(options.reference);
   if (!options.reference.empty() && format->format == cram && hts_set_opt(file_.get(), CRAM_OPT_REFERENCE, options.reference.c_str()) != 0)
     fail("cannot be decoded with reference '" + options.reference + "'", "check the path of the reference that the CRAM file was made with");
-  header_.reset(sam_hdr_read(file_.get()));
-  if (!header_) fail("is truncated or damaged: its header cannot be read", "copy the file again and compare checksums");
+  header_ = hts::read_header(*file_, "alignment file '" + path_ + "'");
   record_.reset(bam_init1());
   if (!record_) throw std::bad_alloc();
   struct stat info {};
@@ -224,6 +225,13 @@ bool AlignmentFile::build_index(const std::string& index_path, int shift) {
   fail("cannot be indexed, although its header says that it is sorted", "sort it with `samtools sort`, which indexes it with --write-index");
 }
 
+std::string AlignmentFile::take_warning() {
+  if (taken_as_unmapped_ == 0) return {};
+  return std::to_string(std::exchange(taken_as_unmapped_, 0)) + " records of '" + path_ +
+         "' are taken as unmapped though their flags say that they are aligned: they have no contig, position or CIGAR; the first is '" +
+         first_unmapped_ + "'";
+}
+
 double AlignmentFile::share_read() const {
   const htsFormat* format = hts_get_format(file_.get());
   if (file_bytes_ <= 0 || iterator_ || format->format != bam || format->compression != bgzf) return -1;
@@ -231,10 +239,8 @@ double AlignmentFile::share_read() const {
   return std::min(1.0, static_cast<double>(read) / static_cast<double>(file_bytes_));
 }
 
-void AlignmentFile::fail_damaged() const {
-  fail("is truncated or damaged: it cannot be read on after " + std::to_string(visited_) + " records",
-       hts_get_format(file_.get())->format == cram ? "check `reference` (the FASTA the CRAM file was made with), or copy the file again"
-                                                   : "copy the file again and compare checksums");
+void AlignmentFile::fail_damaged(const std::string& problem) const {
+  throw hts::record_failure("alignment file '" + path_ + "'", *file_, *header_, visited_, problem);
 }
 
 void AlignmentFile::fail_without_end() const {
@@ -243,8 +249,9 @@ void AlignmentFile::fail_without_end() const {
 }
 
 int AlignmentFile::read_record() {
-  const int got = iterator_ ? sam_itr_next(file_.get(), iterator_.get(), record_.get()) : sam_read1(file_.get(), header_.get(), record_.get());
+  const int got = iterator_ ? hts::read_record(*file_, *iterator_, *record_) : hts::read_record(*file_, *header_, *record_);
   if (got >= 0) ++read_;
+  if (got == hts::taken_as_unmapped && taken_as_unmapped_++ == 0) first_unmapped_ = bam_get_qname(record_.get());
   return got;
 }
 
@@ -255,7 +262,7 @@ const bam1_t* AlignmentFile::next() {
     if (at == Where::behind || read_ == end_read_) return nullptr;
     const int got = read_record();
     const htsFormat* format = hts_get_format(file_.get());
-    if (got < -1) fail_damaged();
+    if (got < -1) fail_damaged(hts::record_problem(got, *file_, *header_, *record_));
     if (got == -1) {
       if (!iterator_ && format->compression == bgzf && format->format == bam && file_->fp.bgzf->no_eof_block != 0) fail_without_end();
       return nullptr;
@@ -321,7 +328,7 @@ const AlignmentRecord* AlignmentFile::next(const ParallelFor& parallel_for, int 
         return nullptr;
       case BamText::Outcome::damaged:
         // HTSlib reads on where it can (there may be gzip among the blocks), and knows best where it can't.
-        if (file_bytes_ <= 0 || bgzf_seek(file_->fp.bgzf, text_->position(), SEEK_SET) != 0) fail_damaged();
+        if (file_bytes_ <= 0 || bgzf_seek(file_->fp.bgzf, text_->position(), SEEK_SET) != 0) fail_damaged(text_->problem());
         text_.reset();
     }
   }

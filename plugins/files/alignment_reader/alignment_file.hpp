@@ -76,6 +76,8 @@ class AlignmentFile {
   const std::optional<Regions>& regions() const { return regions_; }
   // What the user should be told about the index; "" if nothing.
   const std::string& note() const { return note_; }
+  // Of the records so far, since this was last asked: what is to be warned of; "" if nothing.
+  std::string take_warning();
 
   // The next record of the file or the region; nullptr at the end. Valid until the next call.
   const bam1_t* next();
@@ -99,7 +101,7 @@ class AlignmentFile {
 
  private:
   [[noreturn]] void fail(const std::string& what, const std::string& remedy) const;
-  [[noreturn]] void fail_damaged() const;
+  [[noreturn]] void fail_damaged(const std::string& problem = {}) const;
   [[noreturn]] void fail_without_end() const;
   bool has_blocks() const;
   bool is_plain_sam() const;
@@ -127,6 +129,8 @@ class AlignmentFile {
   hts::Iterator iterator_;
   std::optional<Regions> regions_;
   std::string note_;
+  std::uint64_t taken_as_unmapped_ = 0;  // of SAM: HTSlib sets their flag
+  std::string first_unmapped_;
   std::int64_t file_bytes_ = 0;  // 0: no regular file
   std::uint64_t visited_ = 0, visited_bytes_ = 0, outside_region_ = 0;
   std::size_t window_bytes_ = 0;

@@ -147,6 +147,8 @@ const AlignmentRecord* AlignmentFiles::advance(AlignmentFile& file, const Parall
   const AlignmentRecord* record = file.next(parallel_for, threads);
   visited_bytes_ += file.visited_bytes() - before;
   visited_ += file.take_passed();
+  if (record == nullptr)
+    if (std::string warning = file.take_warning(); !warning.empty()) warnings_.push_back(std::move(warning));
   return record;
 }
 

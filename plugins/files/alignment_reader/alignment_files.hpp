@@ -50,6 +50,7 @@ class AlignmentFiles {
   const std::optional<Regions>& regions() const { return current().regions(); }
   // What the user should be told and has not been yet.
   std::vector<std::string> take_notes() { return std::exchange(notes_, {}); }
+  std::vector<std::string> take_warnings() { return std::exchange(warnings_, {}); }
 
   // The next record, nullptr at the end. Valid until the next call.
   const AlignmentRecord* next(const ParallelFor& parallel_for, int threads);
@@ -93,7 +94,7 @@ class AlignmentFiles {
   std::size_t current_ = 0;                            // in files_
   std::size_t turn_ = 0, last_turn_ = 0;               // in paths_
   std::vector<Head> heads_;                            // a heap
-  std::vector<std::string> notes_;
+  std::vector<std::string> notes_, warnings_;
   std::uint64_t visited_ = 0, visited_bytes_ = 0;
   std::uint64_t outside_before_ = 0;  // outside_region() of files that are closed
   std::vector<double> bytes_;         // of each path

@@ -52,7 +52,8 @@ void AlignmentFile::pass(bool is_in_region) {
 
 void AlignmentFile::seek(std::uint64_t place) {
   if (is_plain_sam()) {
-    ks_free(&file_->line);  // HTSlib has looked at the first line behind the header
+    ks_free(&file_->line);                                     // HTSlib has looked at the first line behind the header
+    file_->lineno = std::numeric_limits<std::int64_t>::min();  // no message has a number
     if (hseek(file_->fp.hfile, static_cast<off_t>(place), SEEK_SET) < 0) fail_damaged();
   } else if (bgzf_seek(file_->fp.bgzf, static_cast<std::int64_t>(place), SEEK_SET) != 0) {
     fail_damaged();

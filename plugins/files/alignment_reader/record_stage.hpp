@@ -62,6 +62,7 @@ class RecordReader {
       bytes += bam_bytes(records.emplace_back(*record));
       work += std::max(record->core.l_qseq, 1);
     }
+    for (const std::string& warning : files_.take_warnings()) call.warn(warning);
     give(records, parallel_for, out);
     out.set_work(work);
     if (const double share = files_.share_read(); share >= 0) call.progress(share);

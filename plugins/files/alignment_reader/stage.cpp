@@ -276,6 +276,7 @@ class AlignmentReader {
       bytes += add(*pending_, rows);
       pending_ = nullptr;
     }
+    for (const std::string& warning : file_->take_warnings()) call.warn(warning);
     give(rows, parallel_for, out);
     out.set_work(work);
     if (!more) return Given::end;

@@ -8,6 +8,8 @@
 #include <cstring>
 #include <optional>
 #include <sluice/failure.hpp>
+#include <sluice/hts/header_input.hpp>
+#include <sluice/hts/record_input.hpp>
 #include <sluice/hts/text_file.hpp>
 #include <utility>
 
@@ -50,13 +52,13 @@ class TextOverlaps final : public OverlapFile {
 class AlignmentOverlaps final : public OverlapFile {
  public:
   AlignmentOverlaps(std::string path, hFILE* opened) : path_(std::move(path)), file_(hts_hopen(opened, path_.c_str(), "r")), record_(bam_init1()) {
-    if (file_) header_.reset(sam_hdr_read(file_.get()));
-    if (!file_ || !header_ || !record_) throw Failure::input("'" + path_ + "' has no readable header", "copy the file again and compare checksums");
+    if (!file_ || !record_) throw Failure::input("'" + path_ + "' has no readable header", "copy the file again and compare checksums");
+    header_ = hts::read_header(*file_, "'" + path_ + "'");
   }
   bool next(Overlap& overlap) override {
     while (true) {
-      const int got = sam_read1(file_.get(), header_.get(), record_.get());
-      if (got < -1) throw Failure::input("'" + path_ + "' is truncated or damaged after " + place(), "copy the file again and compare checksums");
+      const int got = hts::read_record(*file_, *header_, *record_);
+      if (got < -1) throw hts::record_failure("'" + path_ + "'", *file_, *header_, records_, hts::record_problem(got, *file_, *header_, *record_));
       if (got < 0) return false;
       ++records_;
       if (convert(overlap)) return true;

@@ -10,8 +10,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <limits>
 #include <sluice/failure.hpp>
+#include <sluice/hts/header_input.hpp>
 #include <sluice/hts/record_bases.hpp>
+#include <sluice/hts/record_input.hpp>
 #include <string_view>
 #include <utility>
 
@@ -53,9 +56,9 @@ std::string tags_as_text(const hts::AlignmentRecord& record) {
 
 BamReads::BamReads(hFILE* opened, std::string path, Wanted wanted, int threads, Growth growth) : path_(std::move(path)), wanted_(wanted) {
   file_.reset(hts_hopen(opened, path_.c_str(), "r"));
-  if (file_ && file_->format.format != bam && threads > 1) hts_set_threads(file_.get(), std::min(threads, most_hts_threads));
-  if (file_) header_.reset(sam_hdr_read(file_.get()));
-  if (!header_) throw Failure::input("'" + path_ + "' has no readable header", "copy the file again and compare checksums");
+  if (!file_) throw Failure::input("'" + path_ + "' has no readable header", "copy the file again and compare checksums");
+  if (file_->format.format != bam && threads > 1) hts::add_threads(*file_, std::min(threads, most_hts_threads));
+  header_ = hts::read_header(*file_, "'" + path_ + "'");
   if (growth == Growth::possible && (growing_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC)) < 0)
     throw Failure::input("cannot open '" + path_ + "': " + std::strerror(errno), "check the path of the reads");
 }
@@ -74,12 +77,7 @@ std::int64_t BamReads::consumed() const {
   return blocks == nullptr ? -1 : htell(blocks->fp);
 }
 
-void BamReads::fail_damaged() const {
-  throw Failure::input("'" + path_ + "' is truncated or damaged after " + std::to_string(records_) + " records",
-                       file_->format.format == cram ? "copy the file again and compare checksums; of aligned reads in CRAM the reference has to be "
-                                                      "where its header says (UR), or in REF_PATH or REF_CACHE"
-                                                    : "copy the file again and compare checksums");
-}
+void BamReads::fail_damaged(const std::string& problem) const { throw hts::record_failure("'" + path_ + "'", *file_, *header_, records_, problem); }
 
 void BamReads::seek(std::uint64_t place) {
   // A place in BGZF is loaded, so that what lies before it in its block is passed over.
@@ -102,7 +100,8 @@ void BamReads::begin_at(RecordMark mark) {
   if (is_plain_sam()) {
     if (!lines_) lines_.emplace(path_);
     if (mark.place > lines_->first_record()) {
-      ks_free(&file_->line);  // HTSlib has looked at the first line behind the header
+      ks_free(&file_->line);                                     // HTSlib has looked at the first line behind the header
+      file_->lineno = std::numeric_limits<std::int64_t>::min();  // no message has a number
       if (hseek(file_->fp.hfile, static_cast<off_t>(mark.place), SEEK_SET) < 0) fail_damaged();
     }
     lines_at_ = mark;
@@ -167,7 +166,7 @@ const hts::AlignmentRecord* BamReads::next_of_file(const Sizes& sizes, const hts
       break;
   }
   // HTSlib reads on where it can (there may be gzip among the blocks), and knows best where it can't.
-  if (bgzf_seek(file_->fp.bgzf, text_->position(), SEEK_SET) != 0) fail_damaged();
+  if (bgzf_seek(file_->fp.bgzf, text_->position(), SEEK_SET) != 0) fail_damaged(text_->problem());
   text_.reset();
   return next_by_htslib();
 }
@@ -176,8 +175,8 @@ const hts::AlignmentRecord* BamReads::next_by_htslib() {
   if (most_records_ == 0) return nullptr;
   hts::Record record(bam_init1());
   if (!record) throw std::bad_alloc();
-  const int got = sam_read1(file_.get(), header_.get(), record.get());
-  if (got < -1) fail_damaged();
+  const int got = hts::read_record(*file_, *header_, *record);
+  if (got < -1) fail_damaged(hts::record_problem(got, *file_, *header_, *record));
   if (got < 0) return nullptr;
   ++records_;
   --most_records_;

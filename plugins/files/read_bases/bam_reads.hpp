@@ -95,7 +95,7 @@ class BamReads {
   Rows next_rows(const Sizes& sizes, const hts::ParallelFor& parallel_for, const std::function<bool()>& cancelled);
   BamBatch make_columns(Rows& rows, const MemorySource& memory) const;
   void copy(const hts::AlignmentRecord& record, std::size_t row, const BamBatch& batch) const;
-  [[noreturn]] void fail_damaged() const;
+  [[noreturn]] void fail_damaged(const std::string& problem = {}) const;
 
   std::string path_;
   Wanted wanted_;

@@ -136,6 +136,24 @@ class BaseAlignment {
 #endif
   }
 
+  // What minimap2 2.24 refuses, and what it takes but can't align with (it ends with a segmentation fault, or its numbers of 8 bits overflow).
+  static void check_parameters(const Parameters& p) {
+    const std::string gap = std::to_string(p.gap_open + p.gap_extend);
+    if (!gap_costs_fit(p))
+      throw Failure::usage(
+          "these gap costs are not possible",
+          "long_gap_extend must be below gap_extend and long_gap_open + long_gap_extend above gap_open + gap_extend (or both equal), and "
+          "all four together at most 127");
+    if (const std::int32_t most = highest_penalty(p); p.mismatch > most || p.ambiguous > most)
+      throw Failure::usage("mismatch = " + std::to_string(p.mismatch) + " and ambiguous = " + std::to_string(p.ambiguous) +
+                               " allow no alignment where gap_open + gap_extend = " + gap + ": a column must not cost more than two gaps of one base",
+                           "give both at most " + std::to_string(most) + ", or raise gap_open");
+    if (const std::int32_t most = highest_match(p); p.match > most)
+      throw Failure::usage("match = " + std::to_string(p.match) + " is too much where gap_open + gap_extend = " + gap,
+                           most > 0 ? "give at most " + std::to_string(most) : "lower gap_open");
+    if (p.z_drop < p.z_drop_inversion) throw Failure::usage("z_drop_inversion is above z_drop", "give z_drop at least the same value");
+  }
+
   BaseAlignment(const Setup& setup, const Parameters& p)
       : index_(minimizer_index_view(setup.resource("index"))),
         form_(p.cs_long ? DifferenceForm::long_form : DifferenceForm::short_form),
@@ -144,12 +162,6 @@ class BaseAlignment {
         makes_mismatches_(wanted_.mismatches && p.md) {
     if (index_.packed_bases.empty() && index_.contigs() > 0)
       throw Failure::input("the minimizer index has no bases, so nothing can be aligned to it", "make the index from FASTA, or with its bases");
-    if (!scores_fit(p))
-      throw Failure::usage(
-          "these gap costs are not possible",
-          "long_gap_extend must be below gap_extend and long_gap_open + long_gap_extend above gap_open + gap_extend (or both equal), and "
-          "all four together at most 127");
-    if (p.z_drop < p.z_drop_inversion) throw Failure::usage("z_drop_inversion is above z_drop", "give z_drop at least the same value");
     settings_ = {.scores = p,
                  .z_drop = p.z_drop,
                  .z_drop_inversion = p.z_drop_inversion,

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <numeric>
 #include <optional>
+#include <sluice/kept_buffer.hpp>
 #include <sluice/minimizer_index.hpp>
 #include <sluice/stage.hpp>
 #include <string>
@@ -223,24 +224,21 @@ class Chaining {
   struct BatchRoom {
     std::vector<std::size_t> order;
     std::vector<Chains> chains;
-    std::size_t anchors = 0;
-    std::unique_ptr<std::int32_t[]> score, anchor_count;
-    std::unique_ptr<std::uint64_t[]> anchor_x, anchor_y;
+    KeptBuffer<std::int32_t> score, anchor_count;
+    KeptBuffer<std::uint64_t> anchor_x, anchor_y;
 
-    void make_room(std::size_t rows, std::size_t anchors_of_batch) {
+    void make_room(std::size_t rows, std::size_t anchors) {
       order.resize(rows);
       chains.assign(rows, {});
-      if (anchors >= anchors_of_batch) return;
-      anchors = anchors_of_batch;
-      score = std::make_unique_for_overwrite<std::int32_t[]>(anchors);
-      anchor_count = std::make_unique_for_overwrite<std::int32_t[]>(anchors);
-      anchor_x = std::make_unique_for_overwrite<std::uint64_t[]>(anchors);
-      anchor_y = std::make_unique_for_overwrite<std::uint64_t[]>(anchors);
+      score.start(anchors);
+      anchor_count.start(anchors);
+      anchor_x.start(anchors);
+      anchor_y.start(anchors);
     }
-    ChainRoom room(std::size_t from, std::size_t count) const {
-      return {{score.get() + from, count}, {anchor_count.get() + from, count}, {anchor_x.get() + from, count}, {anchor_y.get() + from, count}};
+    ChainRoom room(std::size_t from, std::size_t count) {
+      return {{score.data() + from, count}, {anchor_count.data() + from, count}, {anchor_x.data() + from, count}, {anchor_y.data() + from, count}};
     }
-    std::size_t bytes() const { return anchors * 24; }
+    std::size_t bytes() const { return score.bytes() + anchor_count.bytes() + anchor_x.bytes() + anchor_y.bytes(); }
   };
 
   ChainingParameters parameters_;

@@ -157,7 +157,8 @@ void look_up_minimizers(const MinimizerIndexView& index, Absent absent, ReadSeed
     const std::uint64_t found = slot[0] == key ? 1 : 0;  // else the slot may be empty, and its value leads nowhere
     const bool many = (value & many_positions) != 0;
     const std::uint64_t* const positions = many ? index.positions.data() + found * ((value & ~many_positions) >> 27) : slot + 1;
-    const bool tandem = (i > 0 && minimizers[i - 1].x == x) || (i + 1 < count && minimizers[i + 1].x == x);
+    // The same k-mer, whatever its span: homopolymers in it may differ in length.
+    const bool tandem = (i > 0 && minimizers[i - 1].x >> 8 == x >> 8) || (i + 1 < count && minimizers[i + 1].x >> 8 == x >> 8);
     *next = {positions,
              static_cast<std::uint32_t>(found) * (many ? static_cast<std::uint32_t>(value & max_minimizer_occurrences) : 1U),
              static_cast<std::uint32_t>(minimizers[i].y),

@@ -10,6 +10,8 @@
 #include <optional>
 #include <sluice/hts/bam_text.hpp>
 #include <sluice/hts/handles.hpp>
+#include <sluice/hts/header_input.hpp>
+#include <sluice/hts/record_input.hpp>
 #include <sluice/input_files.hpp>
 #include <sluice/stage.hpp>
 #include <string>
@@ -81,14 +83,14 @@ class ModificationThreshold {
   }
   void open(const std::string& path) {
     path_ = path;
+    records_ = 0;
     text_.reset();  // it reads the file that is open
     errno = 0;
     file_.reset(hts_open(path_.c_str(), "r"));
     if (!file_) throw Failure::input("cannot open '" + path_ + "': " + (errno != 0 ? std::strerror(errno) : "no alignment file"));
     if (parameters_.reference && hts_set_fai_filename(file_.get(), parameters_.reference->c_str()) != 0)
       throw Failure::input("cannot use the reference '" + *parameters_.reference + "'");
-    header_.reset(sam_hdr_read(file_.get()));
-    if (!header_) throw Failure::input("'" + path_ + "' has no alignment header: empty, truncated, or not SAM, BAM or CRAM");
+    header_ = hts::read_header(*file_, "alignment file '" + path_ + "'");
     const htsFormat& format = *hts_get_format(file_.get());
     constexpr std::size_t window_bytes = std::size_t{1} << 20;
     if (format.format == bam && format.compression == bgzf) text_.emplace(file_->fp.bgzf, sam_hdr_nref(header_.get()), window_bytes);
@@ -106,19 +108,23 @@ class ModificationThreshold {
         const hts::AlignmentRecord* found = nullptr;
         const hts::BamText::Outcome outcome = text_->next(parallel, found);
         if (outcome == hts::BamText::Outcome::end) return;
-        if (outcome != hts::BamText::Outcome::record) throw damaged();
+        if (outcome != hts::BamText::Outcome::record) throw damaged(text_->problem());
+        ++records_;
         if (is_used(found->core)) records.push_back(*found);
       } else {
         hts::Record read(bam_init1());
         if (!read) throw std::bad_alloc();
-        const int status = sam_read1(file_.get(), header_.get(), read.get());
+        const int status = hts::read_record(*file_, *header_, *read);
         if (status == -1) return;
-        if (status < -1) throw damaged();
+        if (status < -1) throw damaged(hts::record_problem(status, *file_, *header_, *read));
+        ++records_;
         if (is_used(read->core)) records.push_back(hts::as_alignment_record(std::move(read)));
       }
     }
   }
-  Failure damaged() const { return Failure::input("'" + path_ + "' is truncated or damaged", "copy the file again and compare checksums"); }
+  Failure damaged(const std::string& problem) const {
+    return hts::record_failure("alignment file '" + path_ + "'", *file_, *header_, records_, problem);
+  }
 
   struct Workspace {
     RecordCalls calls;
@@ -148,6 +154,7 @@ class ModificationThreshold {
   std::string path_;  // the file that is open
   hts::File file_;
   hts::Header header_;
+  std::uint64_t records_ = 0;  // of the file that have been read
   std::optional<hts::BamText> text_;
   Workspaces<Workspace> workspaces_;
 };

@@ -17,6 +17,8 @@
  *    SLUICE_HAS before it touches a member that is newer than the major version. Structs that lie in arrays have no such member: beside the
  *    array stands its stride, sizeof of one element as its maker knows it, and a reader steps by it (SLUICE_AT).
  *  - The host trusts nobody: what a function is given is looked at before it is used, and what is refused comes back as a status with the cause.
+ *  - Version 2.0 is frozen: tests/abi/2.0 has this header as it was then, and a plugin that is built against it. Later minor versions add members at
+ *    the ends of structs, and nothing else. Plugins that say 2.0 and have smaller structs were built before the freeze, and are refused.
  */
 #ifndef SLUICE_ABI_H
 #define SLUICE_ABI_H
@@ -116,14 +118,19 @@ enum {                            /* traits, or-ed */
        /* Regroups: an instance that is made of what save() gave for each of the parts (sluice_create_args.saved, in their order) stands where one
         * stands that has seen the rows of all. */
        SLUICE_TRAIT_SUMS = 512,
-       /* Ordered maps, regroups, sinks: most instances offer sluice_stage.save. Regroups and sinks without it can't be gone on with after a run has
-        * been killed; ordered maps that keep no state offer a save() that writes nothing. */
-       SLUICE_TRAIT_SAVES = 1024
+       /* Ordered maps, regroups, sinks: most instances offer sluice_stage.save. Runs with regroups and sinks without it cannot be resumed after they
+        * were killed; ordered maps that keep no state offer a save() that writes nothing. */
+       SLUICE_TRAIT_SAVES = 1024,
+       /* Regroups: finish() may give rows where none came in: every window of a reference, covered or not. Without it the contract suite takes such
+        * rows for a mistake. */
+       SLUICE_TRAIT_ROWS_WITHOUT_INPUT = 2048
 };
 
 typedef struct sluice_stage_descriptor {
   uint32_t struct_size;
-  const char* id;      /* snake_case, unique among all plugins */
+  /* Unique among all plugins. Ids, names (of columns, parameters, resource slots, row types, devices) and codes of reasons are snake_case: small
+   * letters, digits and '_', not beginning with a digit. Columns that only a sink's own calls see begin with '_'. */
+  const char* id;
   const char* summary; /* one line */
   const char* doc;     /* paragraphs of plain text or Markdown: method, source, limits */
   sluice_stage_kind kind;
@@ -221,7 +228,8 @@ typedef struct sluice_host_api {
   void (*log)(const sluice_host*, sluice_log_level, const char* message);
   /* Whatever the call makes from here on is thrown away: it should return SLUICE_ERROR_CANCELLED soon. After the first interrupt this is so for
    * sources (which may also return what they have, and SLUICE_END), resources, and regroups that sinks answer; what the others have under way is
-   * finished, so that outputs are whole up to a row. After a second one, SIGTERM or a failure it is so for all. */
+   * finished, so that outputs are whole up to a row. After a second one, SIGTERM or a failure it is so for all. A stage that follows files which
+   * others still write is told 2 where it should give what is there and end (sluice/follow_state.hpp). */
   int32_t (*cancelled)(const sluice_host*);
   /* Runs body(argument, begin, end) over disjoint parts of [0, count), each at least `grain` long (but the last), on the run's threads;
    * returns when all are done. Returns the first status that is not SLUICE_OK. body must not throw. */
@@ -302,7 +310,9 @@ typedef struct sluice_bytes {
 typedef struct sluice_create_args {
   uint32_t struct_size;
   const sluice_host_api* api;
-  const sluice_host* host;        /* lives as long as the instance */
+  /* For every function of `api`, until destroy() has returned. Columns may live on: with the memory that allocate() gave for them the host
+   * stays for free(), and for free() alone, until the last of it has come back, from any thread. */
+  const sluice_host* host;
   const char* instance;           /* the stage's name in the pipeline */
   const sluice_value* parameters; /* in descriptor order, parameter_count of them */
   size_t parameter_stride;
@@ -312,10 +322,11 @@ typedef struct sluice_create_args {
   int32_t feedback_sinks;               /* how many sinks give their rows back to this instance */
   const char* begin_at;                 /* sources with SLUICE_TRAIT_POSITIONS: a position to begin at; NULL: at the beginning */
   uint64_t part, parts;                 /* the part of the run: 0 to parts - 1; 0 of 1: everything. See SLUICE_TRAIT_PARTS */
-  /* What save() of instances with the same parameters gave: the new one goes on behind that. Several: with SLUICE_TRAIT_SUMS only. 0: it begins.
-   * Files of the host that the instance opens (the same ones, in the same order) have the bytes already that were given to them before save(). */
+  /* What save() of instances with the same parameters gave: the new one resumes from there. Several: with SLUICE_TRAIT_SUMS only. None: it begins.
+   * The bytes are there during create() only. Files of the host that the instance opens (the same ones, in the same order) have the bytes already
+   * that were given to them before save(). */
   const sluice_bytes* saved;
-  size_t saved_count;
+  size_t saved_count, saved_stride;
 } sluice_create_args;
 
 typedef struct sluice_stage {
@@ -338,11 +349,12 @@ typedef struct sluice_stage {
    * and against itself if several sinks give back] */
   sluice_status (*feedback)(void* self, const sluice_call*, const sluice_batch* input, sluice_error*);
   /* Sources with SLUICE_TRAIT_POSITIONS: between two calls of process(), where the next row begins, as text without tabs and line ends that
-   * sluice_create_args.begin_at takes; "none": this input can't be begun elsewhere, so that its run can't be gone on with. */
+   * sluice_create_args.begin_at takes; "none": this input can't be begun elsewhere, so that its run cannot be resumed. */
   sluice_status (*position)(void* self, char* text, size_t capacity, sluice_error*);
-  /* Ordered maps, regroups and sinks, between two calls: gives what a new instance needs to go on from here (sluice_create_args.saved), in pieces
-   * through write(to, ...). What has been given to files of the host is kept by the host. NULL: this instance can't be gone on with. */
-  sluice_status (*save)(void* self, const sluice_call*, void (*write)(void* to, const void* data, size_t bytes), void* to, sluice_error*);
+  /* Ordered maps, regroups and sinks, between two calls: gives what a new instance needs to resume from here (sluice_create_args.saved), in pieces
+   * of any size through write(to, ...). A write that fails says so, and save() returns its status. What has been given to files of the host is kept
+   * by the host. NULL: this instance cannot be resumed. */
+  sluice_status (*save)(void* self, const sluice_call*, sluice_status (*write)(void* to, const void* data, size_t bytes), void* to, sluice_error*);
 } sluice_stage;
 
 /* ---- The plugin ------------------------------------------------------------------------------------------------------------------------ */

@@ -72,6 +72,8 @@ class Describe {
   // Ordered maps, regroups, sinks: see SLUICE_TRAIT_CONCATENATES. Regroups: SLUICE_TRAIT_SUMS.
   Describe& concatenates() { return d_.traits |= SLUICE_TRAIT_CONCATENATES, *this; }
   Describe& sums() { return d_.traits |= SLUICE_TRAIT_SUMS, *this; }
+  // Regroups: rows may come out where none went in, see SLUICE_TRAIT_ROWS_WITHOUT_INPUT.
+  Describe& rows_without_input() { return d_.traits |= SLUICE_TRAIT_ROWS_WITHOUT_INPUT, *this; }
   // Set for stages that have a member save().
   Describe& saves() { return d_.traits |= SLUICE_TRAIT_SAVES, *this; }
 

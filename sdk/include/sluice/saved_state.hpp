@@ -14,27 +14,32 @@
 
 namespace sluice {
 
+// Throws Failure with the status of a write that has failed.
 class StateWriter {
  public:
-  using Write = void (*)(void* to, const void* data, std::size_t bytes);
+  using Write = sluice_status (*)(void* to, const void* data, std::size_t bytes);
   StateWriter(Write write, void* to) : write_(write), to_(to) {}
 
   // Numbers, enums, and structs of them without pointers (and without padding, as states of equal instances are equal).
   template <class T>
   requires std::has_unique_object_representations_v<T> || std::is_floating_point_v<T>
-  void value(const T& value) { write_(to_, &value, sizeof value); }
+  void value(const T& value) { write(&value, sizeof value); }
   void text(std::string_view text) {
     value(std::uint64_t{text.size()});
-    write_(to_, text.data(), text.size());
+    write(text.data(), text.size());
   }
   template <class T>
   requires std::is_trivially_copyable_v<T>
   void values(const std::vector<T>& values) {
     value(std::uint64_t{values.size()});
-    write_(to_, values.data(), values.size() * sizeof(T));
+    write(values.data(), values.size() * sizeof(T));
   }
 
  private:
+  void write(const void* data, std::size_t bytes) {
+    if (const sluice_status status = write_(to_, data, bytes); status != SLUICE_OK) throw Failure(status, "the state of a stage could not be saved");
+  }
+
   Write write_;
   void* to_;
 };

@@ -70,7 +70,10 @@ class Setup : public Host {
   // What save() gave, of the instances that this one goes on behind; none: it begins.
   std::vector<std::string_view> saved() const {
     std::vector<std::string_view> states;
-    for (std::size_t i = 0; i < args_->saved_count; ++i) states.emplace_back(static_cast<const char*>(args_->saved[i].data), args_->saved[i].bytes);
+    for (std::size_t i = 0; i < args_->saved_count; ++i) {
+      const sluice_bytes& saved = *SLUICE_AT(sluice_bytes, args_->saved, args_->saved_stride, i);
+      states.emplace_back(static_cast<const char*>(saved.data), saved.bytes);
+    }
     return states;
   }
   // Is an optional output column used by anybody?
@@ -213,7 +216,7 @@ struct Adapter {
       return SLUICE_OK;
     });
   }
-  static sluice_status save(void* self, const sluice_call* raw, void (*write)(void*, const void*, std::size_t), void* to, sluice_error* error) {
+  static sluice_status save(void* self, const sluice_call* raw, StateWriter::Write write, void* to, sluice_error* error) {
     return guarded(error, [&] {
       StateWriter writer(write, to);
       if constexpr (saves) static_cast<Stage*>(self)->save(Call(*raw), writer);

@@ -92,12 +92,13 @@ class StagedFile {
     const std::filesystem::path folder = target_.parent_path().empty() ? std::filesystem::path(".") : target_.parent_path();
     const std::string prefix = hidden_prefix(target_.filename().string());
     remove_left_behind(folder, prefix);
-    const std::optional<struct stat> replaced = replaced_file();
+    replaced_ = replaced_file();
     std::random_device random;
     for (;;) {
       temporary_ = (folder / (prefix + random_text(random) + std::string(hidden_suffix))).string();
       // Nobody may read it who may not read what it replaces; we may open it again by its name.
-      file_ = FileDescriptor(::open(temporary_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, replaced ? (replaced->st_mode & 0666) | 0600 : 0666));
+      file_ =
+          FileDescriptor(::open(temporary_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, replaced_ ? (replaced_->st_mode & 0666) | 0600 : 0666));
       if (!file_.is_open() && errno == EEXIST) continue;
       if (!file_.is_open()) fail("create", errno);
       ::flock(descriptor(), LOCK_EX);  // where files have no locks, nothing that was left behind is ever removed
@@ -121,6 +122,7 @@ class StagedFile {
     file.path_ = path;
     file.target_ = followed(path);
     file.temporary_ = temporary;
+    file.replaced_ = file.replaced_file();
     if (!may_be_left_of(path, temporary)) file.refuse_left("is not where its bytes are kept");
     FileDescriptor opened(::open(temporary.c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
     const int descriptor = opened.number();
@@ -141,6 +143,7 @@ class StagedFile {
     std::swap(path_, other.path_);
     std::swap(target_, other.target_);
     std::swap(temporary_, other.temporary_);
+    std::swap(replaced_, other.replaced_);
     std::swap(file_, other.file_);
     return *this;
   }
@@ -245,7 +248,8 @@ class StagedFile {
   }
   // Owner and permissions of what is replaced. Where its group cannot be kept, this one may do what others may.
   void keep_mode() const {
-    const std::optional<struct stat> replaced = replaced_file();
+    std::optional<struct stat> replaced = replaced_file();
+    if (!replaced) replaced = replaced_;  // indexes of before go before their files are replaced
     struct stat own {};
     if (!replaced || ::fstat(descriptor(), &own) != 0) return;
     if (own.st_uid != replaced->st_uid) static_cast<void>(::fchown(descriptor(), replaced->st_uid, static_cast<gid_t>(-1)));
@@ -269,6 +273,7 @@ class StagedFile {
   std::string path_;
   std::filesystem::path target_;
   std::string temporary_;
+  std::optional<struct stat> replaced_;  // as it was when this one was made
   FileDescriptor file_;
 };
 

@@ -7,3 +7,5 @@ file(READ ${page} text)
 string(REGEX REPLACE "^.*```cpp\n([^`]*)```.*$" "\\1" text "${text}")
 file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/soonest.cpp CONTENT "${text}" @ONLY)
 target_sources(unit_core PRIVATE ${CMAKE_CURRENT_BINARY_DIR}/soonest.cpp)
+
+target_link_libraries(unit_core PRIVATE frozen_layout layout_of_today)

@@ -139,7 +139,9 @@ TEST_CASE("a file that is gone on with has the blocks of one that was written at
     for (std::size_t i = 0; i < cut; ++i) before.add_record(records[i]);
     before.compress(file, one_by_one);
     sluice::StateWriter to(
-        [](void* text, const void* data, std::size_t bytes) { static_cast<std::string*>(text)->append(static_cast<const char*>(data), bytes); },
+        [](void* text, const void* data, std::size_t bytes) -> sluice_status {
+          return static_cast<std::string*>(text)->append(static_cast<const char*>(data), bytes), SLUICE_OK;
+        },
         &state);
     before.save(to);
     sluice::StateReader from(state);

@@ -142,7 +142,7 @@ namespace {
 HWY_EXPORT(align_chosen);
 }  // namespace
 
-bool scores_fit(const Scores& scores) {
+bool gap_costs_fit(const Scores& scores) {
   if (scores.gap_open <= 0 || scores.gap_extend <= 0) return false;
   const std::int32_t short_gap = scores.gap_open + scores.gap_extend, long_gap = scores.gap_open_long + scores.gap_extend_long;
   if (!scores.one_piece() && (scores.gap_extend <= scores.gap_extend_long || short_gap >= long_gap)) return false;

@@ -9,8 +9,8 @@
 
 namespace sluice::base_alignment {
 
-// Can differences of scores be held in 8 bits? minimap2 asks the same. Everything below relies on it.
-bool scores_fit(const Scores& scores);
+// Can differences of scores be held in 8 bits? minimap2 asks the same. Everything below relies on it, and on highest_penalty and highest_match.
+bool gap_costs_fit(const Scores& scores);
 
 // Fills result; its cigar is appended to, all else is replaced. Not thread-safe: one MatrixRows per thread.
 void align(const Scores& scores, const Problem& problem, MatrixRows& rows, Alignment& result);

@@ -18,6 +18,11 @@ struct Scores {
   constexpr bool one_piece() const { return gap_open == gap_open_long && gap_extend == gap_extend_long; }
 };
 
+// A column costs at most two gaps of one base: nothing is aligned otherwise.
+constexpr std::int32_t highest_penalty(const Scores& scores) { return 2 * (scores.gap_open + scores.gap_extend); }
+// With a higher score of equal bases differences of scores leave 8 bits.
+constexpr std::int32_t highest_match(const Scores& scores) { return 127 - scores.gap_open - scores.gap_extend; }
+
 enum class Goal : std::uint8_t {
   ends,          // from the first to the last bases of both
   ends_or_drop,  // the same, given up at the best cell once the score falls too far

@@ -100,10 +100,7 @@ class Peak {
 };
 
 // Can the kernels hold these scores? (Otherwise minimap2's give up, too.)
-inline bool kernel_takes(const Scores& scores) {
-  const std::int32_t worst = std::max({scores.mismatch, -ambiguous_score(scores), 0});
-  return worst <= 2 * (scores.gap_open + scores.gap_extend);
-}
+inline bool kernel_takes(const Scores& scores) { return std::max(scores.mismatch, scores.ambiguous) <= highest_penalty(scores); }
 
 inline bool starts(const Scores& scores, const Problem& problem, Alignment& result) {
   std::vector<std::uint32_t> cigar = std::move(result.cigar);

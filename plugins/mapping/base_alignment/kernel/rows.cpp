@@ -46,21 +46,10 @@ void MatrixRows::start(const Problem& problem, const Scores& scores) {
   }
   start_sequences(problem);
   rows_.clear();
-  steps_used_ = 0;
+  steps_.clear();
 }
 
-void MatrixRows::grow_steps(std::size_t bytes) {
-  step_room_ = std::max(bytes, step_room_ + step_room_ / 2);
-  auto more = std::make_unique_for_overwrite<std::uint8_t[]>(step_room_);
-  if (steps_used_ > 0) std::memcpy(more.get(), steps_.get(), steps_used_);
-  steps_ = std::move(more);
-}
-
-void MatrixRows::finish() {
-  if (step_room_ <= kept_steps) return;
-  steps_.reset();
-  step_room_ = 0;
-}
+void MatrixRows::finish() { steps_.give_back_beyond(kept_steps); }
 
 void MatrixRows::trace(std::int32_t from_target, std::int32_t from_query, TieOrder ties, std::vector<std::uint32_t>& cigar) const {
   trace_path(from_target, from_query, ties, cigar, [&](std::int32_t i, std::int32_t j, std::uint8_t& state) {

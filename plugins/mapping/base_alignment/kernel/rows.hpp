@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
+#include <sluice/kept_buffer.hpp>
 #include <span>
 #include <vector>
 
@@ -50,18 +50,11 @@ class MatrixRows {
   void start_sequences(const Problem& problem);
   // Room for the steps of the next row. They are written from its first cell on, in whole vectors.
   std::uint8_t* next_steps(const RowCells& cells) {
-    const std::size_t at = steps_used_;
-    const auto count = static_cast<std::size_t>(cells.last - cells.begin + 1);
-    if (at + count + slack > step_room_) grow_steps(at + count + slack);
-    rows_.push_back({at, cells.begin, cells.last});
-    steps_used_ = at + count;
-    return steps_.get() + at;
+    rows_.push_back({steps_.size(), cells.begin, cells.last});
+    return steps_.append(static_cast<std::size_t>(cells.last - cells.begin + 1), slack);
   }
   // Room for `bytes` steps of rows that the caller locates itself.
-  std::uint8_t* all_steps(std::size_t bytes) {
-    if (bytes + slack > step_room_) grow_steps(bytes + slack);
-    return steps_.get();
-  }
+  std::uint8_t* all_steps(std::size_t bytes) { return steps_.start(bytes, slack); }
   // Gives memory back that only few problems need.
   void finish();
   // Appends the path that ends at (target, query), in the order of `ties`.
@@ -78,14 +71,11 @@ class MatrixRows {
     std::size_t steps;
     std::int32_t begin, last;
   };
-  void grow_steps(std::size_t bytes);
-
   std::vector<std::int8_t> differences_;
   std::vector<std::int32_t> score_;
   std::vector<std::uint8_t> target_, query_back_;
   std::vector<Row> rows_;
-  std::unique_ptr<std::uint8_t[]> steps_;
-  std::size_t step_room_ = 0, steps_used_ = 0;
+  KeptBuffer<std::uint8_t> steps_;
 };
 
 // The operations of a path from its last cell back to its first.

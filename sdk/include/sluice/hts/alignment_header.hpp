@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <sluice/failure.hpp>
 #include <sluice/hts/handles.hpp>
+#include <sluice/hts/header_input.hpp>
 #include <sluice/staged_file.hpp>
 #include <string>
 #include <string_view>
@@ -25,9 +26,9 @@ inline Header read_alignment_header(const std::string& path) {
   errno = 0;
   const File file(hts_open(path.c_str(), "r"));
   if (!file) throw Failure::input("cannot open '" + path + "': " + (errno != 0 ? std::strerror(errno) : "no alignment file"));
-  Header header(sam_hdr_read(file.get()));
-  if (!header) throw Failure::input("'" + path + "' has no alignment header: empty, truncated, or not SAM, BAM or CRAM");
-  return header;
+  if (file->format.category != sequence_data || (file->format.format != bam && file->format.format != sam && file->format.format != cram))
+    throw Failure::input("'" + path + "' has no alignment header: empty, truncated, or not SAM, BAM or CRAM");
+  return read_header(*file, "alignment file '" + path + "'");
 }
 
 // Does it say that records are sorted by coordinate?

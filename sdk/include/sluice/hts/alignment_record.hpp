@@ -15,7 +15,9 @@
 #include <memory>
 #include <new>
 #include <sluice/hts/handles.hpp>
+#include <sluice/hts/sam_line.hpp>
 #include <span>
+#include <string>
 #include <utility>
 
 namespace sluice::hts {
@@ -133,6 +135,18 @@ inline RecordOutcome parse_record(std::span<const std::uint8_t> bytes, int conti
   if (core.tid < -1 || core.tid >= contigs || core.mtid < -1 || core.mtid >= contigs) return RecordOutcome::damaged;
   record_detail::set_bases(cigar, record);
   return RecordOutcome::fine;
+}
+
+// What a record that is whole says against itself or its header, as "record 'x': ..."; "": nothing.
+inline std::string contradiction_of(const bam1_core_t& core, const char* name, const std::uint8_t* cigar, int contigs) {
+  const std::string record = "record " + sam_line_detail::quoted(name) + ": ";
+  for (const auto& [contig, whose] : {std::pair(core.tid, "it"), std::pair(core.mtid, "its mate")})
+    if (contig < -1 || contig >= contigs)
+      return record + whose + " is on contig number " + std::to_string(std::int64_t{contig} + 1) + ", and the header has " + std::to_string(contigs);
+  const std::int64_t bases = record_detail::bases_of(cigar, core.n_cigar).query;
+  if (core.n_cigar > 0 && core.l_qseq > 0 && (core.flag & BAM_FUNMAP) == 0 && bases != core.l_qseq)
+    return record + "CIGAR and SEQ are of different lengths (" + std::to_string(bases) + " and " + std::to_string(core.l_qseq) + " bases)";
+  return {};
 }
 
 // A view of what HTSlib has read, which it takes over.

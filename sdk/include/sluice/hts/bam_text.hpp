@@ -18,6 +18,7 @@
 #include <sluice/call.hpp>
 #include <sluice/hts/alignment_record.hpp>
 #include <sluice/hts/bgzf_block.hpp>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -40,6 +41,8 @@ class BamText {
   };
   // On `record`, `found` is the next one; its memory stays as long as somebody has it.
   Outcome next(const ParallelFor& parallel_for, const AlignmentRecord*& found);
+  // Behind the last record that next() gave: what is wrong with the one that made it `damaged`; "": the file breaks there.
+  std::string problem() const;
   // From now on the file is read by this descriptor (which stays the caller's) and grows, until it is said that it does not.
   void follow(int descriptor) { descriptor_ = descriptor, grows_ = true; }
   void end_here() { grows_ = false; }
@@ -130,6 +133,13 @@ inline BamText::Outcome BamText::next(const ParallelFor& parallel_for, const Ali
     next_window(parallel_for);
     if (grows_ && !final_ && blocks_.empty() && records_.empty()) return Outcome::nothing_yet;
   }
+}
+
+inline std::string BamText::problem() const {
+  if (given_ >= records_.size()) return {};
+  // What can't be a record has no name, and no others are looked at behind it.
+  const AlignmentRecord& record = records_[given_];
+  return record.rest == nullptr ? std::string() : contradiction_of(record.core, record.name, record.rest, contigs_);
 }
 
 inline std::int64_t BamText::position() const {

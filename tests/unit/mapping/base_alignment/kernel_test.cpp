@@ -313,10 +313,10 @@ TEST_CASE("empty pieces and costs that 8 bits can't hold give no alignment") {
   const Scores harsh{.match = 1, .mismatch = 13, .gap_open = 4, .gap_extend = 2};
   align(harsh, {.query = bases.data(), .target = bases.data(), .query_length = 4, .target_length = 4}, rows, result);
   CHECK(text(result) == text(Alignment()));
-  CHECK(scores_fit({}));
-  CHECK_FALSE(scores_fit({.gap_open = 0}));
-  CHECK_FALSE(scores_fit({.gap_extend = 1}));
-  CHECK_FALSE(scores_fit({.gap_open = 60, .gap_extend = 4, .gap_open_long = 64, .gap_extend_long = 1}));
+  CHECK(gap_costs_fit({}));
+  CHECK_FALSE(gap_costs_fit({.gap_open = 0}));
+  CHECK_FALSE(gap_costs_fit({.gap_extend = 1}));
+  CHECK_FALSE(gap_costs_fit({.gap_open = 60, .gap_extend = 4, .gap_open_long = 64, .gap_extend_long = 1}));
 }
 
 TEST_CASE("memory that has served other problems gives what fresh memory gives") {
@@ -330,5 +330,35 @@ TEST_CASE("memory that has served other problems gives what fresh memory gives")
     align({}, problem, used, with_used);
     align({}, problem, fresh, with_fresh);
     CHECK(text(with_used) == text(with_fresh));
+  }
+}
+
+TEST_CASE("a matrix that is so large that its memory is given back leaves nothing behind for the next problem") {
+  std::mt19937 random(23);
+  const Pair huge{random_bases(random, 14'000, 4, 0), random_bases(random, 14'000, 4, 0)};  // unlike each other: the whole matrix is needed
+  const auto ends = [](const Pair& pair) {
+    return Problem{.query = pair.query.data(),
+                   .target = pair.target.data(),
+                   .query_length = static_cast<std::int32_t>(pair.query.size()),
+                   .target_length = static_cast<std::int32_t>(pair.target.size())};
+  };
+  std::vector<Pair> small;
+  for (const std::size_t length : {600U, 30U, 2000U, 5U}) {
+    const Bases bases = random_bases(random, length, 4, 0);
+    Bases changed = bases;
+    for (std::size_t i = 3; i < length; i += 11) changed[i] ^= 1U;
+    changed.erase(changed.begin() + static_cast<std::ptrdiff_t>(length / 2));
+    small.push_back({bases, changed});
+  }
+  const Scores scores;
+  MatrixRows kept;
+  for (const Pair& pair : small) {
+    Alignment first, after, alone;
+    align(scores, ends(huge), kept, first);
+    align(scores, ends(pair), kept, after);
+    MatrixRows own;
+    align(scores, ends(pair), own, alone);
+    CHECK(text(after) == text(alone));
+    CHECK(path_fits(ends(huge), first));
   }
 }

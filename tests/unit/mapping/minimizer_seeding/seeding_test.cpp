@@ -38,6 +38,20 @@ std::string opposite_strand(const std::string& bases) {
   return other;
 }
 
+// Homopolymer-compressed k-mers lie in it again and again.
+const std::string short_tandem_repeat = [] {
+  std::string bases;
+  for (int copy = 0; copy < 40; ++copy) bases += "ACTG";
+  return bases;
+}();
+
+// The same with homopolymers of other lengths, as sequencers write them.
+std::string with_longer_homopolymers(std::mt19937& random, const std::string& bases) {
+  std::string longer;
+  for (const char base : bases) longer.append(random() % 4 == 0 ? 2 : 1, base);
+  return longer;
+}
+
 // A reference of unique parts and of copies of a few, in both directions.
 std::vector<Contig> made_up_reference(std::mt19937& random) {
   std::vector<std::string> repeats;
@@ -50,7 +64,7 @@ std::vector<Contig> made_up_reference(std::mt19937& random) {
       bases += random() % 2 == 0 ? random_bases(random, random() % 300) : random() % 2 == 0 ? repeat : opposite_strand(repeat);
       if (random() % 10 == 0) bases += "NN";
     }
-    contigs.push_back({name, bases});
+    contigs.push_back({name, bases + short_tandem_repeat});
   }
   return contigs;
 }
@@ -191,7 +205,8 @@ Expected seed_by_definition(const std::vector<Contig>& contigs, const Positions&
   for (std::size_t i = 0; i < minimizers.size(); ++i) {
     const auto found = positions.find(minimizers[i].x >> 8);
     if (found == positions.end()) continue;
-    const bool tandem = (i > 0 && minimizers[i - 1].x == minimizers[i].x) || (i + 1 < minimizers.size() && minimizers[i + 1].x == minimizers[i].x);
+    const auto same_hash = [&](std::size_t other) { return minimizers[other].x >> 8 == minimizers[i].x >> 8; };  // whatever the spans
+    const bool tandem = (i > 0 && same_hash(i - 1)) || (i + 1 < minimizers.size() && same_hash(i + 1));
     seeds.push_back({minimizers[i].x, minimizers[i].y, found->second, false, tandem});
   }
   filter_streaks(p, bases.size(), seeds);
@@ -233,12 +248,32 @@ std::vector<std::string> made_up_reads(std::mt19937& random, const std::vector<C
     for (char& base : read)
       if (random() % 40 == 0) base = "ACGTN"[random() % 5];
     if (random() % 3 == 0) read += read.substr(0, 200) + read.substr(0, 200);
+    if (random() % 3 == 0) read += with_longer_homopolymers(random, short_tandem_repeat);
     reads.push_back(read);
   }
   return reads;
 }
 
 }  // namespace
+
+TEST_CASE("neighbouring minimizers of one hash are tandem, also where homopolymers give them different spans") {
+  std::mt19937 random(6);
+  const SketchParameters p{.k = 7, .w = 4, .homopolymers = HomopolymerCompression::on};
+  ReadSeeds read;
+  read.minimizers = minimizers_of(with_longer_homopolymers(random, short_tandem_repeat), p);
+  const TestBatch index = index_batch({{"one", short_tandem_repeat}}, p);
+  look_up_minimizers(minimizer_index_view(index.view()), Absent::seed, read);
+  REQUIRE(read.seeds.size() == read.minimizers.size());
+  std::size_t of_other_span = 0;
+  for (std::size_t i = 1; i < read.seeds.size(); ++i) {
+    const std::uint64_t before = read.minimizers[i - 1].x, here = read.minimizers[i].x;
+    if (before >> 8 != here >> 8) continue;
+    CHECK(read.seeds[i - 1].tandem == Seed::Tandem::yes);
+    CHECK(read.seeds[i].tandem == Seed::Tandem::yes);
+    if (before != here) ++of_other_span;
+  }
+  CHECK(of_other_span > 5);
+}
 
 TEST_CASE("anchors come in the order of minimap2's sort, equal ones too") {
   std::mt19937 random(3);

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#pragma once
+// Options of minimap2, and the same ones of `sluice run map`.
+
+#include <array>
+#include <string_view>
+
+namespace sluice::sweep {
+
+struct SameOption {
+  std::string_view minimap2, sluice;
+};
+
+inline constexpr std::array<SameOption, 7> mapping_presets = {{
+    {"-x map-ont", "--preset map-ont"},
+    {"-x map-pb", "--preset map-pb"},
+    {"-k19 -w19 -U50,500 -g10k", "--preset lr-hq"},  // lr:hq of later versions
+    {"-x map-hifi", "--preset map-hifi"},
+    {"-x asm5", "--preset asm5"},
+    {"-x asm10", "--preset asm10"},
+    {"-x asm20", "--preset asm20"},
+}};
+
+// A case takes none to three of them, of different groups. minimap2 takes -r, -O and -z of a preset as a whole, so that both numbers are given.
+struct OptionGroup {
+  int number;
+  SameOption option;
+};
+inline constexpr std::array<OptionGroup, 54> mapping_options = {{
+    {0, {"--cs", "--cs"}},
+    {0, {"--MD", "--md"}},
+    {0, {"--cs=long", "--cs-long"}},
+    {1, {"--eqx", "--eqx"}},
+    {2, {"-Y", "--soft-clip"}},
+    {2, {"--sam-hit-only", "--sam-hit-only"}},
+    {3, {"-P", "--all-chain"}},
+    {3, {"--secondary=no", "--no-secondary"}},
+    {3, {"-N 50 -p 0.5", "--best-count 50 --secondary-ratio 0.5"}},
+    {3, {"-N 1 -p 0", "--best-count 1 --secondary-ratio 0"}},
+    {4, {"-z 80,40", "--z-drop 80 --z-drop-inv 40"}},
+    {4, {"-z 2000,1000", "--z-drop 2000 --z-drop-inv 1000"}},
+    {4, {"-z 100,100", "--z-drop 100 --z-drop-inv 100"}},
+    {4, {"-z 30,0", "--z-drop 30 --z-drop-inv 0"}},
+    {5, {"--end-bonus 20", "--end-bonus 20"}},
+    {5, {"--end-bonus 500", "--end-bonus 500"}},
+    {6, {"-s 20", "--min-dp-max 20"}},
+    {6, {"-s 400", "--min-dp-max 400"}},
+    {7, {"-r 10,10", "--bw 10 --bw-long 10"}},
+    {7, {"-r 30,60", "--bw 30 --bw-long 60"}},
+    {7, {"-r 500,500", "--bw 500 --bw-long 500"}},
+    {7, {"-r 100,50000", "--bw 100 --bw-long 50000"}},
+    {7, {"-r 5000,20000", "--bw 5000 --bw-long 20000"}},
+    {8, {"-O 4,4 -E 2,2", "--gap-open 4 --gap-extend 2 --long-gap-open 4 --long-gap-extend 2"}},
+    {8, {"-A 1 -B 9 -O 16,41 -E 2,1", "--match 1 --mismatch 9 --gap-open 16 --gap-extend 2 --long-gap-open 41 --long-gap-extend 1"}},
+    {8, {"-A 5 -B 3 -O 2,12 -E 3,1", "--match 5 --mismatch 3 --gap-open 2 --gap-extend 3 --long-gap-open 12 --long-gap-extend 1"}},
+    {8, {"-A 2 -B 12 -O 4,24 -E 2,1", "--match 2 --mismatch 12 --gap-open 4 --gap-extend 2 --long-gap-open 24 --long-gap-extend 1"}},
+    {8, {"-A 4 -B 0 -O 30,60 -E 5,1", "--match 4 --mismatch 0 --gap-open 30 --gap-extend 5 --long-gap-open 60 --long-gap-extend 1"}},
+    {9, {"--score-N 0", "--score-n 0"}},
+    {9, {"--score-N 3", "--score-n 3"}},
+    {10, {"--cap-sw-mem 200000", "--cap-sw-mem 200000"}},
+    {11, {"--min-dp-len 50", "--min-dp-len 50"}},
+    {11, {"--min-dp-len 1000", "--min-dp-len 1000"}},
+    {12, {"--max-clip-ratio 0.3", "--max-clip-ratio 0.3"}},
+    {13, {"--no-end-flt", "--no-end-flt"}},
+    {14, {"--for-only", "--for-only"}},
+    {14, {"--rev-only", "--rev-only"}},
+    {15, {"-k 11 -w 5", "--k 11 --w 5"}},
+    {15, {"-k 28 -w 20", "--k 28 --w 20"}},
+    {15, {"-k 14 -w 1", "--k 14 --w 1"}},
+    {16, {"-H", "--hpc"}},
+    {17, {"-f 0.02 -U 2,20", "--f 0.02 --min-occ 2 --max-occ 20"}},
+    {17, {"-f 5", "--f 5"}},
+    {17, {"-e 50", "--occ-dist 50"}},
+    {17, {"-e 0", "--occ-dist 0"}},
+    {18, {"-g 500", "--max-gap 500"}},
+    {19, {"-n 1 -m 15", "--min-cnt 1 --min-chain-score 15"}},
+    {19, {"-n 8 -m 200", "--min-cnt 8 --min-chain-score 200"}},
+    {20, {"-M 0.1 --hard-mask-level", "--mask-level 0.1 --hard-mask-level"}},
+    {20, {"--mask-len 300", "--mask-len 300"}},
+    {21, {"--rmq=yes", "--rmq yes"}},
+    {21, {"--rmq=no", "--rmq no"}},
+    {22, {"--chain-gap-scale 0.3 --chain-skip-scale 0.4", "--chain-gap-scale 0.3 --chain-skip-scale 0.4"}},
+    {23, {"--q-occ-frac 0.001", "--q-occ-frac 0.001"}},
+}};
+
+}  // namespace sluice::sweep
