@@ -26,7 +26,7 @@ const std::vector<Command>& commands() {
       {"run", "run a pipeline: a shipped one by name, or a .toml file", run_command},
       {"live", "Read Until on a sequencer: decide about the live reads of a position of MinKNOW (in Python)", live_command},
       {"merge", "put the outputs of all shards of a run together", merge_command},
-      {"check", "look for every mistake in a pipeline without running it", check_command},
+      {"check", "look for every mistake in a pipeline without running it (stages in Python are imported)", check_command},
       {"plan", "show stages, columns, memory and devices of a pipeline without running it", plan_command},
       {"plugins", "list plugins and stages, and why a plugin could not be loaded", plugins_command},
       {"inspect", "describe a stage: columns, parameters, resources, reasons", inspect_command},

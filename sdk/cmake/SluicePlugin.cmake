@@ -45,7 +45,14 @@ endmacro()
 # NAME_kernels, so that a unit test or a benchmark links them without any runtime. LIBRARIES are linked to both. CUDA sources become the library
 # NAME_cuda where there is an nvcc (in this tree: unless SLUICE_CUDA=OFF), in C++20 and without contraction; SOURCES, and whatever else links
 # NAME_cuda, then see SLUICE_WITH_CUDA. -DSLUICE_WITH_CUDA=OFF leaves them out.
+#
+# -DSLUICE_SANITIZE=address,undefined or thread builds the plugin, and what its folder builds after it (its test), with these sanitizers of GCC or Clang.
 macro(sluice_add_plugin name)
+  if(SLUICE_SANITIZE AND NOT TARGET sluice_options AND NOT sluice_sanitized)
+    set(sluice_sanitized ON)
+    add_compile_options($<$<COMPILE_LANGUAGE:C,CXX>:-fsanitize=${SLUICE_SANITIZE}> $<$<COMPILE_LANGUAGE:C,CXX>:-fno-omit-frame-pointer> $<$<COMPILE_LANGUAGE:C,CXX>:-g>)
+    add_link_options(-fsanitize=${SLUICE_SANITIZE})
+  endif()
   set(sluice_plugin_arguments ${ARGN})
   if("CUDA" IN_LIST sluice_plugin_arguments AND (SLUICE_WITH_CUDA OR NOT DEFINED SLUICE_WITH_CUDA))
     sluice_enable_cuda()
@@ -79,7 +86,7 @@ function(sluice_add_plugin_targets name)
   if(plugin_CUDA AND SLUICE_WITH_CUDA)
     find_package(CUDAToolkit REQUIRED)
     add_library(${name}_cuda STATIC ${plugin_CUDA})
-    target_link_libraries(${name}_cuda PUBLIC sluice::sdk ${kernels} CUDA::cudart_static)
+    target_link_libraries(${name}_cuda PUBLIC sluice::sdk ${kernels} ${plugin_LIBRARIES} CUDA::cudart_static)
     target_include_directories(${name}_cuda PUBLIC ${CMAKE_CURRENT_SOURCE_DIR}/..)
     set_target_properties(${name}_cuda PROPERTIES POSITION_INDEPENDENT_CODE ON CUDA_VISIBILITY_PRESET hidden CUDA_STANDARD 20 CUDA_STANDARD_REQUIRED ON)
     target_compile_definitions(${name}_cuda PUBLIC SLUICE_WITH_CUDA)

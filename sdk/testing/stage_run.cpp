@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #include <algorithm>
-#include <atomic>
+#include <latch>
 #include <sluice/testing/stage_run.hpp>
 #include <thread>
 
+#include "testing/contract_case.hpp"
 #include "testing/stage_run_checks.hpp"
 #include "testing/test_host.hpp"
 
@@ -22,7 +23,21 @@ struct Processed {
   sluice_status status = SLUICE_OK;
   sluice_error error{};
   std::unique_ptr<detail::OutputState> output;
+  std::string estimate_problem;
 };
+
+// What the host asks before a call. It takes no number on trust, so any will do; but there is room for one a row.
+std::string estimate_problem(const sluice_stage& stage, const TestBatch& input, std::size_t batch) {
+  constexpr double untouched = -12345;
+  std::vector<double> row_work(static_cast<std::size_t>(input.rows()) + 64, untouched);
+  sluice_estimate estimate{};
+  estimate.struct_size = sizeof estimate;
+  estimate.row_work = row_work.data();
+  detail::about_to_call("estimate", batch);
+  stage.estimate(stage.self, &input.raw(), &estimate);
+  const bool is_beyond = std::any_of(row_work.begin() + input.rows(), row_work.end(), [](double work) { return work != untouched; });
+  return is_beyond ? "estimate() writes the work of more rows than there are" : "";
+}
 
 void take_batches(const std::shared_ptr<detail::MiniHost>& host, detail::OutputState& out, Result& result) {
   for (std::size_t i = 0; i < out.emitted.size(); ++i) {
@@ -49,6 +64,19 @@ std::uint64_t fingerprint(const TestBatch& batch) {
     for (std::int64_t row = 0; row < batch.rows(); ++row)
       for (const char byte : batch.cell(column, row)) hash = (hash ^ static_cast<unsigned char>(byte)) * 0x100000001B3U;
   return hash;
+}
+
+// "column 'x': " of the column that lies there, "" if none does.
+std::string holder_of(const void* block, const Result& result) {
+  for (const TestBatch& batch : result.batches)
+    for (const TestBatch::Column& column : batch.contents().columns) {
+      const ArrowArray& array = column.data->array();
+      const bool is_text = sluice::is_text(column.type), is_list = sluice::is_list(column.type);
+      const void* const values = is_list ? array.children[0]->buffers[1] : is_text ? array.buffers[2] : array.buffers[1];
+      if (values == block) return "column '" + column.name + "': ";
+      if ((is_list || is_text) && array.buffers[1] == block) return "offsets of column '" + column.name + "': ";
+    }
+  return {};
 }
 
 // An input whose columns lie on the device.
@@ -108,6 +136,7 @@ Result StageRun::run() const {
   host->files.set_capacity(file_capacity_);
   if (!resumed_.empty()) host->files.keep(resumed_.front().files);
   run_with(host, result);
+  for (const detail::GuardedMemory::Damage& damage : host->memory.damages()) host->problem(holder_of(damage.block, result) + damage.text);
   if (observer_) *observer_ = host;
   host->files.finish(result.ok(), result);
   result.log = host->log_lines;
@@ -173,8 +202,12 @@ void StageRun::run_with(const std::shared_ptr<detail::MiniHost>& host, Result& r
   args.available = available.data();
   sluice_stage made{};
   sluice_error error{};
+  detail::about_to_call("create");
   if (!checked(result, stage_.create(&args, &made, &error), error)) return;
-  const std::unique_ptr<sluice_stage, void (*)(sluice_stage*)> stage(&made, [](sluice_stage* s) { s->destroy(s->self); });
+  const std::unique_ptr<sluice_stage, void (*)(sluice_stage*)> stage(&made, [](sluice_stage* s) {
+    detail::about_to_call("destroy");
+    s->destroy(s->self);
+  });
   host->cancel_checks_left = cancel_after_;
 
   sluice_call call{};
@@ -201,9 +234,12 @@ void StageRun::run_with(const std::shared_ptr<detail::MiniHost>& host, Result& r
     run_over_inputs(host, made, call, device, wanted, result);
   if (device && device->blocks_in_use() != 0)
     result.problems.push_back(std::to_string(device->blocks_in_use()) + " blocks of device memory were never freed");
+  if (device && device->overwritten() != 0)
+    result.problems.push_back("what lies behind " + std::to_string(device->overwritten()) + " blocks of device memory was overwritten");
   if (!result.ok() || made.finish == nullptr) return;
   auto out = open_output(host, wanted, nullptr);
   sluice_error finish_error{};
+  detail::about_to_call("finish");
   const sluice_status status = made.finish(made.self, &call, reinterpret_cast<sluice_output*>(out.get()), &finish_error);
   if (!checked(result, status, finish_error)) return;
   if (out->opened && out->contents.rows > 0) host->close_batch(*out);
@@ -216,6 +252,7 @@ void StageRun::run_without_input(const std::shared_ptr<detail::MiniHost>& host, 
   for (std::size_t i = 0; i < calls; ++i) {
     auto out = open_output(host, wanted, nullptr);
     sluice_error error{};
+    detail::about_to_call("process", i);
     const sluice_status status = stage.process(stage.self, &call, nullptr, reinterpret_cast<sluice_output*>(out.get()), &error);
     if (status != SLUICE_END && !checked(result, status, error)) return;
     if (out->opened && (out->contents.rows > 0 || stage_.descriptor->kind == SLUICE_RESOURCE)) host->close_batch(*out);
@@ -231,6 +268,7 @@ bool StageRun::save(const std::shared_ptr<detail::MiniHost>& host, const sluice_
     return sluice::detail::guarded(nullptr, [&] { return static_cast<std::string*>(to)->append(static_cast<const char*>(data), bytes), SLUICE_OK; });
   };
   sluice_error error{};
+  detail::about_to_call("save");
   if (!checked(result, stage.save(stage.self, &call, append, &saved.state, &error), error)) return false;
   saved.files = host->files.contents();
   saved.batches = result.batches.size();
@@ -249,7 +287,9 @@ void StageRun::run_over_inputs(const std::shared_ptr<detail::MiniHost>& host, co
     std::unique_ptr<DeviceInput> on_device;
     if (device) on_device = std::make_unique<DeviceInput>(inputs_[i], *device);
     const sluice_batch* input = on_device ? &on_device->raw : &inputs_[i].raw();
+    if (stage.estimate != nullptr) p.estimate_problem = estimate_problem(stage, inputs_[i], i);
     if (device) p.status = device->enter(p.error);
+    detail::about_to_call("process", i);
     if (stage.process != nullptr && p.status == SLUICE_OK)
       p.status = stage.process(stage.self, &call, input, reinterpret_cast<sluice_output*>(p.output.get()), &p.error);
     // Nothing that the call used is given back before the stream has come to rest.
@@ -262,11 +302,14 @@ void StageRun::run_over_inputs(const std::shared_ptr<detail::MiniHost>& host, co
   const bool together = !device && threads_ > 1 && (d.kind == SLUICE_MAP || d.kind == SLUICE_SINK) &&
                         (d.traits & (SLUICE_TRAIT_SERIAL | SLUICE_TRAIT_BLOCKING | SLUICE_TRAIT_ORDERED)) == 0;
   if (together) {
-    std::atomic<std::size_t> next{first_input};
+    // All begin together, and each has its share: calls of any two threads are at once, or might have been.
+    const auto threads = static_cast<std::size_t>(threads_);
+    std::latch all_are_here(threads_);
     std::vector<std::thread> workers;
-    for (int t = 0; t < threads_; ++t)
-      workers.emplace_back([&] {
-        for (std::size_t i = next++; i < last_input; i = next++) process(i);
+    for (std::size_t t = 0; t < threads; ++t)
+      workers.emplace_back([&, t] {
+        all_are_here.arrive_and_wait();
+        for (std::size_t i = first_input + t; i < last_input; i += threads) process(i);
       });
     for (std::thread& worker : workers) worker.join();
   }
@@ -274,6 +317,7 @@ void StageRun::run_over_inputs(const std::shared_ptr<detail::MiniHost>& host, co
     if (!save(host, stage, call, result)) return;
     if (!together) process(i);
     Processed& p = processed[i];
+    if (!p.estimate_problem.empty()) result.problems.push_back(p.estimate_problem);
     const bool is_enough = p.status == SLUICE_END && (d.traits & SLUICE_TRAIT_ORDERED) != 0;
     if (!is_enough && !checked(result, p.status, p.error)) return;
     if (d.kind != SLUICE_REGROUP || (p.output->opened && p.output->contents.rows > 0)) host->close_batch(*p.output);
@@ -287,6 +331,7 @@ void StageRun::run_over_inputs(const std::shared_ptr<detail::MiniHost>& host, co
     take_batches(host, *p.output, result);
     if (stage.commit == nullptr) continue;
     sluice_error error{};
+    detail::about_to_call("commit", i);
     if (!checked(result, stage.commit(stage.self, &call, &result.batches[first].raw(), &error), error)) return;
   }
   if (!save(host, stage, call, result)) return;

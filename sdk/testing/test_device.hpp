@@ -8,9 +8,9 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <memory>
 #include <mutex>
-#include <set>
 #include <sluice/column.hpp>
 #include <stdexcept>
 #include <string>
@@ -43,7 +43,7 @@ class TestDevice : public std::enable_shared_from_this<TestDevice> {
   }
   TestDevice(const TestDevice&) = delete;
   ~TestDevice() {
-    for (void* block : blocks_) provider_->free(device_, stream_, block);
+    for (const auto& [block, bytes] : blocks_) provider_->free(device_, stream_, block);
     provider_->synchronize(device_, stream_, nullptr);
     provider_->close_stream(device_, stream_);
     provider_->close(device_);
@@ -53,6 +53,8 @@ class TestDevice : public std::enable_shared_from_this<TestDevice> {
   sluice_status enter(sluice_error& error) { return provider_->enter == nullptr ? SLUICE_OK : provider_->enter(device_, &error); }
   sluice_status synchronize(sluice_error& error) { return provider_->synchronize(device_, stream_, &error); }
   std::size_t blocks_in_use() const { return blocks_.size(); }
+  // Blocks behind which something was written, of those that have been freed.
+  std::size_t overwritten() const { return overwritten_; }
   std::int64_t allocations_left = std::numeric_limits<std::int64_t>::max();
 
   ArrowDeviceArray upload(std::string_view type, const ArrowArray& host) {
@@ -126,23 +128,35 @@ class TestDevice : public std::enable_shared_from_this<TestDevice> {
   sluice_status allocate(std::size_t bytes, void** memory) {
     const std::lock_guard lock(mutex_);
     if (allocations_left-- <= 0) return SLUICE_ERROR_DEVICE_MEMORY;
-    const sluice_status status = provider_->allocate(device_, stream_, std::max<std::size_t>(bytes, 1), memory);
-    if (status == SLUICE_OK) blocks_.insert(*memory);
-    return status;
+    return allocate_guarded(bytes, memory);
+  }
+  // Behind the block lies a guard that free() looks at.
+  sluice_status allocate_guarded(std::size_t bytes, void** memory) {
+    const sluice_status status = provider_->allocate(device_, stream_, bytes + guard.size(), memory);
+    if (status != SLUICE_OK) return status;
+    blocks_.emplace(*memory, bytes);
+    return provider_->copy_to_device(device_, stream_, static_cast<char*>(*memory) + bytes, guard.data(), guard.size(), nullptr);
   }
   void free(void* memory) {
     if (memory == nullptr) return;
     const std::lock_guard lock(mutex_);
-    blocks_.erase(memory);
+    if (const auto block = blocks_.find(memory); block != blocks_.end()) {
+      std::string behind(guard.size(), '\0');
+      // A device that has failed has nothing to say.
+      if (provider_->copy_to_host(device_, stream_, behind.data(), static_cast<const char*>(memory) + block->second, behind.size(), nullptr) ==
+              SLUICE_OK &&
+          provider_->synchronize(device_, stream_, nullptr) == SLUICE_OK && behind != guard)
+        ++overwritten_;
+      blocks_.erase(block);
+    }
     provider_->free(device_, stream_, memory);
   }
   void* send(const void* source, std::size_t bytes) {
     void* memory = nullptr;
     sluice_error error{};
-    expect(provider_->allocate(device_, stream_, std::max<std::size_t>(bytes, 1), &memory), "allocate a column", error);
     {
       const std::lock_guard lock(mutex_);
-      blocks_.insert(memory);
+      expect(allocate_guarded(bytes, &memory), "allocate a column", error);
     }
     if (bytes != 0) expect(provider_->copy_to_device(device_, stream_, memory, source, bytes, &error), "copy to it", error);
     expect(provider_->synchronize(device_, stream_, &error), "copy to it", error);
@@ -160,8 +174,10 @@ class TestDevice : public std::enable_shared_from_this<TestDevice> {
   void* device_ = nullptr;
   void* stream_ = nullptr;
   sluice_device handle_{};
-  std::mutex mutex_;  // guards blocks_ and allocations_left
-  std::set<void*> blocks_;
+  inline static const std::string guard = std::string(256, '\x5A');
+  std::mutex mutex_;                     // guards blocks_, overwritten_ and allocations_left
+  std::map<void*, std::size_t> blocks_;  // and their bytes
+  std::size_t overwritten_ = 0;
 };
 
 }  // namespace detail

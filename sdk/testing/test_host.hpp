@@ -5,12 +5,10 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstring>
 #include <limits>
 #include <map>
 #include <memory>
 #include <mutex>
-#include <new>
 #include <sluice/column_check.hpp>
 #include <sluice/stage.hpp>
 #include <sluice/testing/result.hpp>
@@ -20,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "testing/guarded_memory.hpp"
 #include "testing/test_device.hpp"
 #include "testing/test_files.hpp"
 
@@ -36,6 +35,7 @@ struct OutputState {
   const std::vector<std::uint8_t>* wanted = nullptr;
   bool prepares_commit = false;  // a sink's process(): columns that begin with '_'
   bool opened = false;           // rows were set or columns added since the last emit
+  bool work_is_set = false;      // of the batch
   TestBatch::Contents contents;
   std::vector<std::pair<std::int64_t, std::uint32_t>> failures;
   std::vector<TestBatch::Contents> emitted;
@@ -46,7 +46,7 @@ struct OutputState {
   sluice_status refuse(const std::string& what);
 };
 
-// Implements sluice_host_api. Memory is counted, filled with 0xA5 and followed by a guard that free() looks at.
+// Implements sluice_host_api.
 class MiniHost : public std::enable_shared_from_this<MiniHost> {
  public:
   MiniHost(const sluice_stage_descriptor& descriptor, std::string folder)
@@ -120,6 +120,7 @@ class MiniHost : public std::enable_shared_from_this<MiniHost> {
       return SLUICE_OK;
     };
     api_.set_work = [](sluice_output* output, double work) -> sluice_status {
+      of(output).work_is_set = true;
       return work >= 0 ? sluice_status{SLUICE_OK} : of(output).refuse("a negative work");
     };
     api_.output_problem = [](const sluice_output* output) -> const char* { return reinterpret_cast<const OutputState*>(output)->problem.c_str(); };
@@ -168,6 +169,11 @@ class MiniHost : public std::enable_shared_from_this<MiniHost> {
         if (due && !there) problem(std::string("column '") + spec.name + "' was not made");
         if (!due && there) problem(std::string("optional column '") + spec.name + "' was made although nobody wants it");
       }
+    // The host counts rows where it is not told, and calls them what the source says that it counts.
+    const bool counts_rows = out.descriptor->work_unit == nullptr || std::string_view(out.descriptor->work_unit) == "row";
+    if (out.descriptor->kind == SLUICE_SOURCE && !counts_rows && out.contents.rows > 0 && !out.work_is_set)
+      problem(std::string("a batch without set_work(), of a source that counts ") + out.descriptor->work_unit + "s");
+    out.work_is_set = false;
     out.emitted.push_back(std::exchange(out.contents, TestBatch::Contents{}));
     out.contents.row_type = out.emitted.back().row_type;
     out.emitted_failures.push_back(std::exchange(out.failures, {}));
@@ -177,7 +183,7 @@ class MiniHost : public std::enable_shared_from_this<MiniHost> {
   int threads = 1;
   std::atomic<std::int64_t> cancel_checks_left{std::numeric_limits<std::int64_t>::max()};
   std::atomic<std::int64_t> allocations_left{std::numeric_limits<std::int64_t>::max()};
-  std::atomic<std::int64_t> blocks_in_use{0};
+  GuardedMemory memory;
   std::vector<LogLine> log_lines;
   std::map<std::string, Account> accounts;
   std::map<std::string, std::pair<std::uint64_t, std::uint64_t>> outcomes;  // good and total by name
@@ -187,10 +193,6 @@ class MiniHost : public std::enable_shared_from_this<MiniHost> {
   TestFiles files;
 
  private:
-  static constexpr std::size_t kAlignment = 64;
-  static constexpr std::size_t kGuard = 64;
-  static constexpr unsigned char kGuardByte = 0x5A;
-
   static MiniHost& of(const sluice_host* host) { return *const_cast<MiniHost*>(reinterpret_cast<const MiniHost*>(host)); }
   static OutputState& of(sluice_output* output) { return *reinterpret_cast<OutputState*>(output); }
 
@@ -221,25 +223,11 @@ class MiniHost : public std::enable_shared_from_this<MiniHost> {
   static void* allocate(const sluice_host* host, std::size_t bytes) {
     MiniHost& self = of(host);
     if (self.allocations_left.fetch_sub(1) <= 0) return nullptr;
-    auto* block = static_cast<unsigned char*>(::operator new (kAlignment + bytes + kGuard, std::align_val_t{kAlignment}, std::nothrow));
-    if (block == nullptr) return nullptr;
-    std::memcpy(block, &bytes, sizeof bytes);
-    std::memset(block + kAlignment, 0xA5, bytes);
-    std::memset(block + kAlignment + bytes, kGuardByte, kGuard);
-    ++self.blocks_in_use;
-    return block + kAlignment;
+    return self.memory.allocate(bytes);
   }
   static void release(const sluice_host* host, void* memory) {
     if (memory == nullptr) return;
-    MiniHost& self = of(host);
-    auto* block = static_cast<unsigned char*>(memory) - kAlignment;
-    std::size_t bytes = 0;
-    std::memcpy(&bytes, block, sizeof bytes);
-    const unsigned char* guard = block + kAlignment + bytes;
-    if (std::any_of(guard, guard + kGuard, [](unsigned char byte) { return byte != kGuardByte; }))
-      self.problem("memory behind a block of " + std::to_string(bytes) + " bytes was overwritten");
-    ::operator delete (block, std::align_val_t{kAlignment});
-    --self.blocks_in_use;
+    if (const std::string damage = of(host).memory.free(memory); !damage.empty()) of(host).problem(damage);
   }
 
   // What is wrong with the column, "" if nothing.

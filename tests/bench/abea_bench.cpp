@@ -10,10 +10,10 @@
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
+#include <sluice/methods/abea/abea.hpp>
 #include <vector>
 
 #include "../unit/signal/abea/simulated_read.hpp"
-#include "abea/abea.hpp"
 
 namespace {
 

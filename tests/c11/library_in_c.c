@@ -169,6 +169,35 @@ static void check_end_of_all(sluice_engine* engine) {
   expect(called_when_gone == 0, "and none is called any more");
 }
 
+static sluice_status make_nothing(void* user, const char* parameters, void** instance, sluice_error* error) {
+  (void)parameters, (void)error;
+  return *instance = user, SLUICE_OK;
+}
+static sluice_status give_nothing(void* user, void* instance, struct ArrowSchema* input_schema, struct ArrowArray* input, const uint16_t* row_status,
+                                  struct ArrowSchema* output_schema, struct ArrowArray* output, sluice_rows* rows, sluice_error* error) {
+  (void)user, (void)instance, (void)input_schema, (void)input, (void)row_status, (void)output_schema, (void)output, (void)rows, (void)error;
+  return SLUICE_END;
+}
+static void forget(void* user, void* instance) { (void)user, (void)instance; }
+
+/* The structs of programs that were compiled with later headers are longer; those that end too early are refused. */
+static void check_stage_functions(void) {
+  const char* description = "{\"stage\": \"in_c\", \"kind\": \"source\", \"row_type\": \"row\", \"gives\": [{\"name\": \"n\", \"type\": \"i64\"}]}";
+  struct {
+    sluice_stage_functions known;
+    void* news[2];
+  } later = {{0, NULL, make_nothing, give_nothing, forget}, {NULL, NULL}};
+  sluice_error error = {0};
+  later.known.struct_size = sizeof later;
+  expect(sluice_stage_register(description, &later.known, &error) == SLUICE_OK, "longer functions are taken");
+  later.known.struct_size = offsetof(sluice_stage_functions, destroy);
+  expect(sluice_stage_register(description, &later.known, &error) == SLUICE_ERROR_USAGE, "functions that end too early are not");
+  later.known.struct_size = sizeof later.known;
+  expect(sluice_stage_register("{\"stage\": \"In C!\", \"row_type\": \"row\"}", &later.known, &error) == SLUICE_ERROR_USAGE,
+         "nor names that are none");
+  expect(strstr(error.message, "snake_case") != NULL, "which is said");
+}
+
 int main(int argument_count, char** arguments) {
   if (argument_count != 2) return EXIT_FAILURE;
   sluice_engine* engine = sluice_engine_new(NULL, 0, NULL);
@@ -176,6 +205,7 @@ int main(int argument_count, char** arguments) {
   check_run(engine, arguments[1]);
   check_problems(engine);
   check_streams(engine, arguments[1]);
+  check_stage_functions();
   check_interrupts(engine, arguments[1]);
   check_end_of_all(engine);
   sluice_engine_free(engine);

@@ -2,41 +2,22 @@
 // SPDX-FileCopyrightText: The sluice authors
 // Any bytes as an index file: of minimizers, of minimap2, or an FM-index. It is refused with a reason, or searches in it stay inside. Checksums are
 // not looked at, so that what they would hide is seen. Run: build/fuzz/bin/fuzz_index_files -max_len=4096 CORPUS tests/fuzz/index_files_seeds
-#include <sys/mman.h>
-#include <unistd.h>
-
-#include <cstdlib>
 #include <string>
 #include <string_view>
 
 #include "fm_index/index_file.hpp"
+#include "fuzzed_file.hpp"
 #include "minimizer_index/index_file.hpp"
 #include "minimizer_index/minimap2_index.hpp"
 #include "minimizer_index/sketch.hpp"
 #include "minimizer_seeding/seeding.hpp"
 #include "minimizer_seeding/sketch.hpp"
 
+using namespace fuzzing;
+
 namespace {
 
 constexpr std::string_view read_bases = "ACGTTGCATTCAGGATTACAGGCGTCCATTGNACGTTGCATTCAGGATTACAGACCCGTTTAAAAAAAAAAAAGCATTCAGGATTACAGGCGTCC";
-
-void require(bool condition) {
-  if (!condition) std::abort();
-}
-
-class FileOf {
- public:
-  explicit FileOf(std::string_view bytes) : file_(memfd_create("index", MFD_CLOEXEC)) {
-    require(file_ >= 0 && write(file_, bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size()));
-  }
-  ~FileOf() { close(file_); }
-  FileOf(const FileOf&) = delete;
-  FileOf& operator=(const FileOf&) = delete;
-  std::string path() const { return "/proc/self/fd/" + std::to_string(file_); }
-
- private:
-  int file_;
-};
 
 void one_by_one(std::size_t count, const std::function<void(std::size_t)>& body) {
   for (std::size_t i = 0; i < count; ++i) body(i);

@@ -13,12 +13,12 @@
 #include <initializer_list>
 #include <limits>
 #include <random>
+#include <sluice/methods/abea/abea.hpp>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "../unit/signal/abea/simulated_read.hpp"
-#include "abea/abea.hpp"
 #include "abea/cuda.hpp"
 #include "kernel_check.hpp"
 

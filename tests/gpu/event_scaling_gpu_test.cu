@@ -10,11 +10,11 @@
 #include <cstring>
 #include <limits>
 #include <random>
+#include <sluice/methods/event_scaling/scaling.hpp>
 #include <string>
 #include <vector>
 
 #include "event_scaling/cuda.hpp"
-#include "event_scaling/scaling.hpp"
 #include "kernel_check.hpp"
 
 namespace {

@@ -124,6 +124,24 @@ cmake --build my_stage/build >>"$work/new.log" 2>&1 || { cat "$work/new.log"; fa
 ctest --test-dir my_stage/build --output-on-failure >>"$work/new.log" 2>&1 || { cat "$work/new.log"; fail "the new plugin's contract test"; }
 "$sluice" inspect my_stage --plugin-dir my_stage/build | grep -q gc_share || fail "inspect the new plugin"
 
+# The contract suite under sanitizers, by one option: each fault is named, and the sanitizer shows its line.
+for sanitizer in address thread; do
+  folder="$work/harmful_$sanitizer"
+  cmake -S "$source/tests/harmful_plugin" -B "$folder" -DCMAKE_PREFIX_PATH="$work/installed" -DCMAKE_CXX_COMPILER=g++ -DSLUICE_SANITIZE=$sanitizer \
+    >"$folder.log" 2>&1 || { cat "$folder.log"; fail "configure a plugin with SLUICE_SANITIZE=$sanitizer"; }
+  cmake --build "$folder" >>"$folder.log" 2>&1 || { cat "$folder.log"; fail "build a plugin with SLUICE_SANITIZE=$sanitizer"; }
+  HARM=none "$folder/harmful_test" >"$folder.none" 2>&1 || { cat "$folder.none"; fail "a stage that does no harm, with SLUICE_SANITIZE=$sanitizer"; }
+done
+finds() { # SANITIZER HARM CASE: a problem of that case, and the line in a report
+  local said="$work/$1_$2"
+  if HARM=$2 "$work/harmful_$1/harmful_test" >"$said" 2>&1; then fail "'$2' is found with SLUICE_SANITIZE=$1"; fi
+  grep -q "^harmful: $3: " "$said" || { cat "$said"; fail "'$2' is a problem of the case '$3'"; }
+  grep -q "stage.cpp:$(grep -n "HARM: $2" "$source/tests/harmful_plugin/stage.cpp" | cut -d: -f1)" "$said" || { cat "$said"; fail "the line of '$2' is shown"; }
+}
+finds address overrun sample
+finds address leak sample
+finds thread race "one row a batch, four at once"
+
 printf 'not a library' >"$work/plugins/broken.so"
 "$sluice" plugins --plugin-dir "$work/plugins" >"$work/plugins.txt" 2>&1 || true
 grep -q 'broken.so' "$work/plugins.txt" || fail "a plugin that can't be loaded is listed"

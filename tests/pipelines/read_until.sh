@@ -77,26 +77,20 @@ assert grown < 2 << 20
 PY
 
 # ---- a pipeline that can't keep up: time goes on, decisions are late or reads are given up, and nothing waits
-start=$(date +%s)
 "$sluice" run read_until "${inputs[@]}" --speed 400 --channels 64 --play-again --duration 1200 --threads 1 --output fast.tsv --report fast.json --quiet ||
   fail "a pipeline that is too slow ends with $?"
-[ $(($(date +%s) - start)) -lt 60 ] || fail "three seconds of the clock took $(($(date +%s) - start))"
 is_true "$(counter fast.json late_decisions) + $(counter fast.json given_up) + $(counter fast.json rounds_behind) > 0" || fail "nothing was late at 400 times the speed"
 is_true "$(counter fast.json flow_cell_seconds) > 1000" || fail "time stood still: $(counter fast.json flow_cell_seconds) s"
 
 # ---- Ctrl-C
 env --default-signal=INT "$sluice" run read_until "${inputs[@]}" --speed 1 --channels 16 --play-again --duration 600 --output stopped.tsv --report stopped.json --quiet &
 pid=$!
-for _ in {1..1000}; do
-  compgen -G '.stopped.tsv.*' >/dev/null && break
-  sleep 0.02
-done
+until compgen -G '.stopped.tsv.*' >/dev/null || ! kill -0 $pid 2>/dev/null; do sleep 0.02; done
 kill -INT $pid
-start=$(date +%s)
 wait $pid
 code=$?
 [ $code = 130 ] || fail "Ctrl-C ends with $code"
-[ $(($(date +%s) - start)) -lt 20 ] || fail "Ctrl-C took $(($(date +%s) - start)) s"
+is_true "$(counter stopped.json flow_cell_seconds) < 590" || fail "Ctrl-C ended nothing: the flow cell ran for $(counter stopped.json flow_cell_seconds) s"
 [ -e stopped.tsv.partial ] || fail "Ctrl-C left no partial output"
 [ -e stopped.tsv ] && fail "Ctrl-C left a whole output"
 

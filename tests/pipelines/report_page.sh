@@ -35,7 +35,7 @@ assert len(history["seconds"]) == len(history["threads_busy"]) == len(history["r
 assert all(path["adds_up"] for path in data["report"]["account"])
 PYTHON
   [ -n "$browser" ] || return 0
-  "$browser" --no-sandbox --disable-gpu --enable-logging=stderr --virtual-time-budget=10000 --dump-dom "file://$PWD/$page" >dom.html 2>log.txt || fail "$browser: $(cat log.txt)"
+  "$browser" --headless --no-first-run --user-data-dir="$PWD/browser" --no-sandbox --disable-gpu --enable-logging=stderr --virtual-time-budget=10000 --dump-dom "file://$PWD/$page" >dom.html 2>log.txt || fail "$browser: $(cat log.txt)"
   ! grep -q ':CONSOLE' log.txt || fail "$page: $(grep ':CONSOLE' log.txt)"
   charts=$(sed -n 's/.*data-charts="\([0-9]*\)".*/\1/p' dom.html)
   [ "${charts:-0}" -ge "$least" ] || fail "$page shows ${charts:-no} charts, not $least"

@@ -7,12 +7,15 @@ import copy
 import multiprocessing
 import os
 import pickle
+import subprocess
+import sys
+import textwrap
 import threading
 import unittest
 
 import pyarrow
 import sluice
-from inputs import MAP, lengths_pipeline
+from inputs import MAP, METHYLATION, lengths_pipeline
 
 
 @sluice.stage(needs={"bases": "utf8"}, gives={"length": "i64"})
@@ -130,6 +133,49 @@ class Threads(unittest.TestCase):
             beside.join()
         self.assertEqual(lost, [])
         self.assertEqual([number for number in range(100) if content(f"process{number}.paf") != wanted], [])
+
+
+class StandardStreams(unittest.TestCase):
+    def test_they_are_the_programs_own(self):
+        sluice.run("methylation", **METHYLATION, output="calls.tsv")
+        sluice.run("map", **MAP, output="hits.sam")
+        sluice.run("overlap", reads="r.fastq.gz", output="overlaps.paf", allow_empty=True)
+        with open("windows.txt", "w") as file:
+            file.write(">1 3\nACGTACGTTACCA\nACGTACGTACCA\nACGTACGTTACCA\n")
+        inputs = [
+            ("r.fastq.gz", "map", {"reference": "ref.fa", "reads": "-"}),
+            ("ref.fa", "map", {"reference": "-", "reads": "r.fastq.gz"}),
+            ("hits.sam", "map", {"reference": "ref.fa", "reads": "-"}),
+            ("calls.tsv", "frequency", {"calls": "-"}),
+            ("windows.txt", "consensus", {"windows": "-"}),
+            ("overlaps.paf", "polish", {"targets": "r.fastq.gz", "reads": "r.fastq.gz", "overlaps": "-"}),
+        ]
+        for file, pipeline, arguments in inputs:
+            for form in ("file", "pipe"):
+                with self.subTest(file, pipeline=pipeline, form=form):
+                    self.after_a_run(file, form, pipeline, {**arguments, "output": "standard.out", "allow_empty": True})
+        for output in ({"output": "-"}, {"output": "-", "format": "bam"}, {"output": "-", "format": "cram", "sort": True}, {"output": "/dev/stdout"}):
+            with self.subTest(output):
+                self.after_a_run("r.fastq.gz", "file", "map", {**MAP, **output})
+
+    def after_a_run(self, file, form, pipeline, arguments):
+        """Streams of a program are open behind its run, whatever that said of its input, and are the same files."""
+        code = textwrap.dedent("""
+            import os, sys, sluice
+            before = [os.fstat(number) for number in range(3)]
+            try:
+                sluice.run(sys.argv[1], **eval(sys.argv[2]))
+            except sluice.Error as error:
+                print(error, file=sys.stderr)
+            sys.exit([os.fstat(number)[:3] for number in range(3)] != [one[:3] for one in before])
+        """)
+        command = [sys.executable, "-c", code, pipeline, repr(arguments)]
+        with open(file, "rb") as given:
+            data = given.read() if form == "pipe" else None
+            given.seek(0)
+            streams = {"input": data} if form == "pipe" else {"stdin": given}
+            ended = subprocess.run(command, capture_output=True, timeout=120, **streams)
+        self.assertEqual(ended.returncode, 0, ended.stderr.decode())
 
 
 class Processes(unittest.TestCase):

@@ -51,7 +51,7 @@ inline constexpr std::array<OptionGroup, 54> mapping_options = {{
     {7, {"-r 500,500", "--bw 500 --bw-long 500"}},
     {7, {"-r 100,50000", "--bw 100 --bw-long 50000"}},
     {7, {"-r 5000,20000", "--bw 5000 --bw-long 20000"}},
-    {8, {"-O 4,4 -E 2,2", "--gap-open 4 --gap-extend 2 --long-gap-open 4 --long-gap-extend 2"}},
+    {8, {"-B 4 -O 4,4 -E 2,2", "--mismatch 4 --gap-open 4 --gap-extend 2 --long-gap-open 4 --long-gap-extend 2"}},
     {8, {"-A 1 -B 9 -O 16,41 -E 2,1", "--match 1 --mismatch 9 --gap-open 16 --gap-extend 2 --long-gap-open 41 --long-gap-extend 1"}},
     {8, {"-A 5 -B 3 -O 2,12 -E 3,1", "--match 5 --mismatch 3 --gap-open 2 --gap-extend 3 --long-gap-open 12 --long-gap-extend 1"}},
     {8, {"-A 2 -B 12 -O 4,24 -E 2,1", "--match 2 --mismatch 12 --gap-open 4 --gap-extend 2 --long-gap-open 24 --long-gap-extend 1"}},

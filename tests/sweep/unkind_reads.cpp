@@ -62,11 +62,11 @@ std::string next_part(Random& random, const Families& families, const std::strin
     }
     case 2: {
       const std::string& unit = families.units[family % families.units.size()];
-      const std::size_t copies = any_size(random, 2, 1 + 6000 / unit.size());
+      const std::size_t longest = random.below(8) == 0 ? 6000 : 1000, copies = any_size(random, 2, 2 + longest / unit.size());
       return tandem(random, unit, copies, random.below(2) == 0 ? 0 : random.below(50'000));
     }
     case 3:
-      return low_complexity(random, any_size(random, 10, 2000));
+      return low_complexity(random, any_size(random, 10, 800));
     case 4:
       return std::string(any_size(random, 1, 3000), 'N');
     case 5:  // an inverted repeat

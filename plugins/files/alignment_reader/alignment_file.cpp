@@ -14,6 +14,7 @@
 #include <filesystem>
 #include <limits>
 #include <sluice/hts/header_input.hpp>
+#include <sluice/hts/open_input.hpp>
 #include <sluice/hts/record_input.hpp>
 #include <sluice/staged_file.hpp>
 #include <unordered_map>
@@ -61,7 +62,7 @@ void AlignmentFile::fail(const std::string& what, const std::string& remedy) con
 
 AlignmentFile::AlignmentFile(const OpenOptions& options) : path_(options.path), window_bytes_(options.window_bytes), grows_(options.grows) {
   hts::silence();
-  file_.reset(hts_open(path_.c_str(), "r"));
+  file_ = hts::open_file(path_);
   if (!file_) {
     const int reason = errno;
     throw Failure::input("cannot open alignment file '" + path_ + "': " + (reason == ENOEXEC ? std::string("unknown format") : std::strerror(reason)),

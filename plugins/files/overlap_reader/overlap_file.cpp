@@ -9,6 +9,7 @@
 #include <optional>
 #include <sluice/failure.hpp>
 #include <sluice/hts/header_input.hpp>
+#include <sluice/hts/open_input.hpp>
 #include <sluice/hts/record_input.hpp>
 #include <sluice/hts/text_file.hpp>
 #include <utility>
@@ -108,7 +109,7 @@ class AlignmentOverlaps final : public OverlapFile {
 
 std::unique_ptr<OverlapFile> open_overlap_file(const std::string& path, FileFormat format) {
   hts::silence();
-  hFILE* opened = hopen(path.c_str(), "r");
+  hFILE* opened = hts::open_input(path);
   if (opened == nullptr) throw Failure::input("cannot open '" + path + "': " + std::strerror(errno), "check the path of the overlaps");
   htsFormat content{};
   const bool known = hts_detect_format(opened, &content) == 0;

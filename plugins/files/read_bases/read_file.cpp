@@ -12,6 +12,7 @@
 #include <cstring>
 #include <optional>
 #include <sluice/hts/bgzf_block.hpp>
+#include <sluice/hts/open_input.hpp>
 #include <utility>
 
 #include "read_bases/bam_reads.hpp"
@@ -262,7 +263,7 @@ std::unique_ptr<InputReader> open_read_file(const InputTurns::File& given, const
   const bool grows = file.growth == InputTurns::Growth::possible;
   // Where standard input stands, if it is a file.
   const std::int64_t begin = path == "-" ? ::lseek(STDIN_FILENO, 0, SEEK_CUR) : static_cast<std::int64_t>(file.begin);
-  FileHandle opened(hopen(path.c_str(), "r"));
+  FileHandle opened(hts::open_input(path));
   if (!opened) throw Failure::input("cannot open '" + path + "': " + std::strerror(errno), "check the path of the reads");
   if (grows && !can_be_told(opened.get(), bytes_of(path))) return nullptr;
   htsFormat format{};

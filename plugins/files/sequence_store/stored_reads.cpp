@@ -55,6 +55,7 @@ bool StoredReads::process(const Call& call, Output& out) {
     work += static_cast<double>(reads_.length(row));
   }
   out.set_rows(static_cast<std::int64_t>(given_.size()));
+  out.set_work(work);
   std::vector<std::string_view> names;
   for (const std::int64_t row : given_) names.push_back(reads_.name(row));
   out.text_rows("read_id", names);

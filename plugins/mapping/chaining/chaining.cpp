@@ -25,6 +25,17 @@ struct ChainingWorkspace::Parts {
   std::vector<Anchor> sorted;
   std::vector<std::uint64_t> chained_x, chained_y;
 };
+namespace {
+
+// A read with more anchors than this (64 MiB, if nothing were freed) gives the memory of each step back before the next one.
+constexpr std::size_t large_read = 400'000;
+
+template <class... Memory>
+void free_if_large(std::size_t anchors, Memory&... memory) {
+  if (anchors > large_read) ((memory = Memory()), ...);
+}
+
+}  // namespace
 
 ChainingWorkspace::ChainingWorkspace() : parts_(std::make_unique<Parts>()) {}
 ChainingWorkspace::~ChainingWorkspace() = default;
@@ -65,8 +76,11 @@ void join(Anchors anchors, const ChainingParameters& parameters, std::int32_t ba
     std::size_t last = first + 1;
     while (last < anchors.size() && anchors.x[last] >> 32 == anchors.x[first] >> 32) ++last;
     if (!skips_are_unlimited(parameters, parameters.rmq_size_cap) ||
-        search_joins(anchors, first, last, parameters, limits, parts.join_search, table) == JoinSearch::undecided)
+        search_joins(anchors, first, last, parameters, limits, parts.join_search, table) == JoinSearch::undecided) {
+      free_if_large(last - first, parts.join_search);
       scan_joins(anchors, first, last, parameters, limits, parts.trees, table);
+      free_if_large(last - first, parts.trees);
+    }
     first = last;
   }
 }
@@ -88,6 +102,7 @@ Anchors sort_chained_anchors(const Chains& chains, ChainingWorkspace::Parts& par
     parts.chained_x[i] = parts.sorted[i].x;
     parts.chained_y[i] = parts.sorted[i].y;
   }
+  free_if_large(n, parts.sorted);
   return {parts.chained_x, parts.chained_y};
 }
 
@@ -95,9 +110,11 @@ Chains walk_and_join(Anchors anchors, std::int32_t read_length, const ChainingPa
                      PredecessorTable table) {
   Chains chains = walk_chains(anchors, table, {parameters.min_chain_score, parameters.min_cnt, parameters.bw, parameters.ties}, parts.walk, room);
   if (wants_long_join(chains, read_length, parameters)) {
+    free_if_large(anchors.size(), parts.walk);
     const Anchors chained = sort_chained_anchors(chains, parts);
     table = table_of(parts, chained.size());
     join(chained, parameters, parameters.bw_long, parts, table);
+    free_if_large(anchors.size(), parts.join_search);
     chains = walk_chains(chained, table, {parameters.min_chain_score, parameters.min_cnt, parameters.bw_long, parameters.ties}, parts.walk, room);
   }
   return chains;
@@ -116,6 +133,7 @@ Chains chain_anchors(Anchors anchors, std::int32_t read_length, const ChainingPa
   } else {
     scan_predecessors(anchors, parameters, parts.stamps, table);
   }
+  free_if_large(anchors.size(), parts.search, parts.join_search, parts.stamps);
   if (!scores.score.empty()) std::copy(table.score.begin(), table.score.end(), scores.score.begin());
   if (!scores.predecessor.empty()) std::copy(table.predecessor.begin(), table.predecessor.end(), scores.predecessor.begin());
   return walk_and_join(anchors, read_length, parameters, parts, room, table);
@@ -126,6 +144,7 @@ Chains chains_from_scores(Anchors anchors, std::int32_t read_length, const Chain
   return walk_and_join(anchors, read_length, parameters, workspace.parts(), room, {scores.score, scores.predecessor});
 }
 
-std::size_t chaining_workspace_bytes(std::size_t anchors) { return anchors * 160; }
+// Of a small read all steps' memory is kept; of a large one there is that of the step that needs most, the second search.
+std::size_t chaining_workspace_bytes(std::size_t anchors) { return anchors * (anchors > large_read ? 100 : 160); }
 
 }  // namespace sluice::chaining

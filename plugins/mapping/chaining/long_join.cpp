@@ -18,6 +18,7 @@ struct TreeScratch::Parts {
 
 TreeScratch::TreeScratch() : parts_(std::make_unique<Parts>()) {}
 TreeScratch::~TreeScratch() = default;
+TreeScratch& TreeScratch::operator=(TreeScratch&&) noexcept = default;
 
 JoinLimits join_limits(const ChainingParameters& parameters, std::int32_t band) {
   const std::int32_t distance = std::max(parameters.max_gap, band);

@@ -31,6 +31,7 @@ class TreeScratch {
  public:
   TreeScratch();
   ~TreeScratch();
+  TreeScratch& operator=(TreeScratch&&) noexcept;
   struct Parts;
   Parts& parts() { return *parts_; }
 

@@ -117,6 +117,7 @@ class Chaining {
       e.output_bytes += n * (16 + (wants_score_ ? 4U : 0U) + (wants_predecessor_ ? 4U : 0U));
       e.scratch_bytes = std::max<std::uint64_t>(e.scratch_bytes, chaining_workspace_bytes(n));
     }
+    e.scratch_bytes += BatchRoom::bytes_of(static_cast<std::size_t>(offsets.back() - offsets.front()));
     return e;
   }
 
@@ -238,6 +239,7 @@ class Chaining {
     ChainRoom room(std::size_t from, std::size_t count) {
       return {{score.data() + from, count}, {anchor_count.data() + from, count}, {anchor_x.data() + from, count}, {anchor_y.data() + from, count}};
     }
+    static constexpr std::size_t bytes_of(std::size_t anchors) { return anchors * 24; }
     std::size_t bytes() const { return score.bytes() + anchor_count.bytes() + anchor_x.bytes() + anchor_y.bytes(); }
   };
 

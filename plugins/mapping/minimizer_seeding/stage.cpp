@@ -150,7 +150,10 @@ class MinimizerSeeding {
         repeat_length[i] = read->repeat_length;
         anchor_count[i] = read->anchors.size();
         seed_count[i] = read->seed_positions.size();
-        part.results->anchors.insert(part.results->anchors.end(), read->anchors.begin(), read->anchors.end());
+        if (part.results->anchors.empty())  // a read full of repeats has gigabytes of them
+          part.results->anchors.swap(read->anchors);
+        else
+          part.results->anchors.insert(part.results->anchors.end(), read->anchors.begin(), read->anchors.end());
         part.results->seeds.insert(part.results->seeds.end(), read->seed_positions.begin(), read->seed_positions.end());
       }
       if (read->anchors.capacity() * sizeof(Anchor) + bases_bytes(*read) > largest_kept_bytes) read.discard();

@@ -3,8 +3,6 @@
 #include "methylation_frequency/frequency.hpp"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <cmath>
 #include <cstring>
 #include <sluice/failure.hpp>
@@ -16,32 +14,7 @@ namespace {
 
 constexpr std::size_t kFirstSlots = 1024;
 
-// The number that a reader of the table sees.
-double printed_ratio(double ratio) {
-  constexpr int kDecimals = 2;
-  std::array<char, 512> text;  // the largest double has 309 digits before the point
-  const auto written = std::to_chars(text.data(), text.data() + text.size(), ratio, std::chars_format::fixed, kDecimals);
-  double read = ratio;
-  std::from_chars(text.data(), written.ptr, read);
-  return read;
-}
-
 }  // namespace
-
-Verdict judge(double log_lik_ratio, double call_threshold) {
-  // Printing moves a ratio by at most 0.005, so only ratios near the threshold need it.
-  constexpr double kMargin = 0.006;
-  if (std::isnan(log_lik_ratio)) return Verdict::not_a_number;
-  double magnitude = std::abs(log_lik_ratio);
-  if (magnitude < call_threshold - kMargin) return Verdict::below_threshold;
-  double ratio = log_lik_ratio;
-  if (magnitude < call_threshold + kMargin || magnitude < kMargin) {
-    ratio = printed_ratio(log_lik_ratio);
-    magnitude = std::abs(ratio);
-  }
-  if (magnitude < call_threshold) return Verdict::below_threshold;
-  return ratio > 0 ? Verdict::methylated : Verdict::unmethylated;
-}
 
 FrequencyAccumulator::FrequencyAccumulator(double call_threshold, Groups groups, Motif motif)
     : call_threshold_(call_threshold), groups_(groups), motif_(std::move(motif)), slots_(kFirstSlots, 0) {}

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <sluice/call_verdict.hpp>
 #include <sluice/motif.hpp>
 #include <sluice/saved_state.hpp>
 #include <span>
@@ -39,15 +40,7 @@ struct Call {
   std::uint64_t order = 0;
 };
 
-enum class Verdict : std::uint8_t {
-  methylated,
-  unmethylated,
-  below_threshold,  // counted nowhere
-  not_a_number,     // counted nowhere (f5c counts it as unmethylated)
-};
-
-// The verdict on a ratio as f5c reaches it from its table, where ratios have two decimals: 2.496 is printed 2.50 and passes a threshold of 2.5.
-Verdict judge(double log_lik_ratio, double call_threshold);
+using methylation::judge, methylation::Verdict;
 
 enum class AddStatus : std::uint8_t {
   counted,

@@ -3,10 +3,10 @@
 #include "modification_pileup/site_states.hpp"
 
 #include <charconv>
+#include <sluice/call_verdict.hpp>
 #include <string_view>
 #include <utility>
 
-#include "methylation_frequency/frequency.hpp"
 #include "modification_pileup/base_calls.hpp"
 
 namespace sluice::modification_pileup {
@@ -34,7 +34,7 @@ std::vector<std::int32_t> SiteStates::kinds() const {
 }
 
 SiteStatus SiteStates::fill(const AlignmentRecord& record, std::string_view contig, const GroupCalls& calls, AlignedStates& aligned) {
-  using methylation_frequency::judge, methylation_frequency::Verdict;
+  using methylation::judge, methylation::Verdict;
   const sluice::Strand strand = record.is_reverse() ? sluice::Strand::reverse : sluice::Strand::forward;
   const MotifSites& sites = motif_.sites(strand);
   calls_.clear();
@@ -42,7 +42,7 @@ SiteStatus SiteStates::fill(const AlignmentRecord& record, std::string_view cont
   for (std::size_t i = 0; i < calls.start.size(); ++i) {
     const Verdict verdict = judge(static_cast<double>(calls.methylated[i]) - static_cast<double>(calls.unmethylated[i]), call_threshold_);
     if (verdict == Verdict::not_a_number) continue;
-    if (!modbam_writer::append_group(contig, sites, {calls.start[i], calls.end[i], calls.motifs[i]}, 0, calls_)) return SiteStatus::not_on_reference;
+    if (!methylation::append_group(contig, sites, {calls.start[i], calls.end[i], calls.motifs[i]}, 0, calls_)) return SiteStatus::not_on_reference;
     call_states_.resize(calls_.size(), verdict == Verdict::methylated     ? state_modified
                                        : verdict == Verdict::unmethylated ? state_canonical
                                                                           : state_failed);
@@ -52,15 +52,15 @@ SiteStatus SiteStates::fill(const AlignmentRecord& record, std::string_view cont
     const auto [operation, length] = record.cigar_part(i);
     cigar_.push_back(static_cast<std::uint32_t>(length) << 4U | static_cast<std::uint32_t>(operation));
   }
-  const modbam_writer::RecordAlignment alignment{.reference_start = record.position(),
-                                                 .cigar = cigar_,
-                                                 .packed_bases = reinterpret_cast<const std::uint8_t*>(record.packed_bases().data()),
-                                                 .base_count = static_cast<std::int64_t>(record.base_count()),
-                                                 .strand = strand};
-  if (!modbam_writer::place_calls(alignment, sites, calls_, placed_)) return SiteStatus::alignment_without_read;
+  const methylation::RecordAlignment alignment{.reference_start = record.position(),
+                                               .cigar = cigar_,
+                                               .packed_bases = reinterpret_cast<const std::uint8_t*>(record.packed_bases().data()),
+                                               .base_count = static_cast<std::int64_t>(record.base_count()),
+                                               .strand = strand};
+  if (!methylation::place_calls(alignment, sites, calls_, placed_)) return SiteStatus::alignment_without_read;
   record.decode_bases(bases_);
   for (std::uint8_t& base : bases_) base = base < base_count ? static_cast<std::uint8_t>(state_no_call + base) : std::uint8_t{state_other};
-  for (const modbam_writer::ReadCall& call : placed_) {
+  for (const methylation::ReadCall& call : placed_) {
     const auto position = static_cast<std::size_t>(call.position);
     bases_[record.is_reverse() ? bases_.size() - 1 - position : position] = call_states_[call.call];
   }

@@ -5,11 +5,11 @@
 
 #include <cstdint>
 #include <sluice/motif.hpp>
+#include <sluice/placed_calls.hpp>
 #include <span>
 #include <string_view>
 #include <vector>
 
-#include "modbam_writer/base_modifications.hpp"
 #include "modification_pileup/aligned_states.hpp"
 #include "modification_pileup/alignment_record.hpp"
 
@@ -41,8 +41,8 @@ class SiteStates {
   double call_threshold_;
   std::vector<std::uint32_t> cigar_;
   std::vector<std::uint8_t> bases_, call_states_;
-  std::vector<modbam_writer::SiteCall> calls_;
-  std::vector<modbam_writer::ReadCall> placed_;
+  std::vector<methylation::SiteCall> calls_;
+  std::vector<methylation::ReadCall> placed_;
 };
 
 }  // namespace sluice::modification_pileup

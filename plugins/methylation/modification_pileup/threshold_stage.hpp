@@ -11,6 +11,7 @@
 #include <sluice/hts/bam_text.hpp>
 #include <sluice/hts/handles.hpp>
 #include <sluice/hts/header_input.hpp>
+#include <sluice/hts/open_input.hpp>
 #include <sluice/hts/record_input.hpp>
 #include <sluice/input_files.hpp>
 #include <sluice/stage.hpp>
@@ -86,7 +87,7 @@ class ModificationThreshold {
     records_ = 0;
     text_.reset();  // it reads the file that is open
     errno = 0;
-    file_.reset(hts_open(path_.c_str(), "r"));
+    file_ = hts::open_file(path_);
     if (!file_) throw Failure::input("cannot open '" + path_ + "': " + (errno != 0 ? std::strerror(errno) : "no alignment file"));
     if (parameters_.reference && hts_set_fai_filename(file_.get(), parameters_.reference->c_str()) != 0)
       throw Failure::input("cannot use the reference '" + *parameters_.reference + "'");

@@ -7,13 +7,13 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <sluice/methods/abea/narrow_arithmetic.hpp>
+#include <sluice/methods/abea/transitions.hpp>
 
 #include "abea/cuda.hpp"
 #include "abea/cuda_fill.cuh"
 #include "abea/cuda_paths.cuh"
 #include "abea/cuda_walk_back.cuh"
-#include "abea/narrow_arithmetic.hpp"
-#include "abea/transitions.hpp"
 
 namespace sluice::abea::cuda {
 namespace {

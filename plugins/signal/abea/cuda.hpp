@@ -11,10 +11,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <sluice/methods/abea/abea.hpp>
 #include <span>
 #include <vector>
-
-#include "abea/abea.hpp"
 
 namespace sluice::abea::cuda {
 

@@ -9,9 +9,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <sluice/methods/abea/narrow_arithmetic.hpp>
 
 #include "abea/cuda.hpp"
-#include "abea/narrow_arithmetic.hpp"
 
 namespace sluice::abea::cuda {
 

@@ -2,10 +2,9 @@
 // SPDX-FileCopyrightText: The sluice authors
 #include <algorithm>
 #include <sluice/kmer_model.hpp>
+#include <sluice/methods/abea/abea.hpp>
 #include <sluice/stage.hpp>
 #include <vector>
-
-#include "abea/abea.hpp"
 
 #ifdef SLUICE_WITH_CUDA
 #include <sluice/cuda.hpp>

@@ -10,8 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
-
-#include "event_scaling/scaling.hpp"
+#include <sluice/methods/event_scaling/scaling.hpp>
 
 namespace sluice::event_scaling::cuda {
 

@@ -2,9 +2,8 @@
 // SPDX-FileCopyrightText: The sluice authors
 #include <algorithm>
 #include <sluice/kmer_model.hpp>
+#include <sluice/methods/event_scaling/scaling.hpp>
 #include <sluice/stage.hpp>
-
-#include "event_scaling/scaling.hpp"
 
 #ifdef SLUICE_WITH_CUDA
 #include <sluice/cuda.hpp>

@@ -22,6 +22,7 @@ class KmerModelResource {
     std::string alphabet = "nucleotide";
     bool synthetic_methylation = false;
     std::string motif = "cpg";
+    std::string if_missing = "fail";
   };
   static void describe(Describe<KmerModelResource>& d) {
     d.id("kmer_model").summary("loads a k-mer model: the expected current of every k-mer").resource("kmer");
@@ -42,6 +43,9 @@ class KmerModelResource {
     d.option("alphabet", &Parameters::alphabet, "nucleotide (A C G T) or methylation (A C G M T)").choices({"nucleotide", "methylation"});
     d.option("synthetic_methylation", &Parameters::synthetic_methylation, "make up a methylation model for simulated reads");
     d.option("motif", &Parameters::motif, "whose modified base is made up: cpg, gpc, dam, dcm, or LETTERS:POSITION:CODE");
+    d.option("if_missing", &Parameters::if_missing,
+             "where no model of the pore is built in or was added: fail, or give a model without rows and warn")
+        .choices({"fail", "empty"});
     d.uses("signal", "signal_file", "the file whose header says the pore", Needed::optional);
     d.gives("level_mean", "f32", "expected current of the k-mer, pA");
     d.gives("level_stdv", "f32", "its standard deviation, pA");
@@ -85,7 +89,10 @@ class KmerModelResource {
     if (file.empty()) {
       path_ = find_added_model(use);
       source_ = path_;
-      if (path_.empty()) throw Failure::usage("there is no built-in " + p.alphabet + " model for the pore '" + pore_ + "'", remedy_for(use));
+      if (!path_.empty()) return;
+      const std::string problem = "there is no built-in " + p.alphabet + " model for the pore '" + pore_ + "'";
+      if (p.if_missing == "fail") throw Failure::usage(problem, remedy_for(use));
+      setup.warn(problem + ", so that none is used; " + remedy_for(use));
       return;
     }
     path_ = find_builtin_model(std::string(file));
@@ -95,6 +102,7 @@ class KmerModelResource {
   }
 
   void process(const Call& call, Output& out) {
+    if (path_.empty()) return give_none(out);
     const std::vector<char> text = read_model_text(path_);
     KmerModel model;
     ModelProblem problem;
@@ -119,6 +127,14 @@ class KmerModelResource {
   }
 
  private:
+  void give_none(Output& out) const {
+    out.set_rows(0);
+    for (const char* column : {"level_mean", "level_stdv", "log_level_stdv"}) give(out, column, {});
+    for (const auto& [name, value] : {std::pair("k", "0"), std::pair("alphabet", alphabet_ == Alphabet::methylation ? "methylation" : "nucleotide"),
+                                      std::pair("name", ""), std::pair("source", ""), std::pair("motif", "")})
+      out.set_attribute(name, value);
+    out.set_attribute("pore", pore_);
+  }
   static void refuse_rna(const Parameters& p, const std::string& pore) {
     if (p.alphabet == "methylation" && pore.starts_with("rna"))
       throw Failure::usage("methylation is called on DNA only, and the pore '" + pore + "' is of direct RNA",

@@ -5,11 +5,10 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <sluice/methods/abea/abea.hpp>
 #include <sluice/resume.hpp>
 #include <string>
 #include <utility>
-
-#include "abea/abea.hpp"
 
 namespace sluice::kmer_training {
 namespace {

@@ -8,12 +8,12 @@
 #include <cstdint>
 #include <functional>
 #include <sluice/kmer_model.hpp>
+#include <sluice/methods/event_scaling/scaling.hpp>
 #include <sluice/saved_state.hpp>
 #include <span>
 #include <string_view>
 #include <vector>
 
-#include "event_scaling/scaling.hpp"
 #include "kmer_training/alphabet.hpp"
 #include "kmer_training/level_fit.hpp"
 

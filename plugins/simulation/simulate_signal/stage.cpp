@@ -57,7 +57,8 @@ class SimulateSignal {
         .work_unit("base");
     d.uses("reference", "contig", "where the molecules come from")
         .uses("model", "kmer", "levels of canonical k-mers")
-        .uses("methylation_model", "kmer", "levels of k-mers with a modified base (M); without it no site is methylated and no truth is made",
+        .uses("methylation_model", "kmer",
+              "levels of k-mers with a modified base (M); without it, or without rows in it, no site is methylated and no truth is made",
               Needed::optional);
     d.option("reads", &Parameters::reads, "number of reads; 40 bytes of memory each").range(0, 1e7);
     d.option("seed", &Parameters::seed_number, "what all random numbers depend on");
@@ -157,7 +158,7 @@ class SimulateSignal {
 
     const KmerModelView nucleotide = model_view(setup.resource("model"), Alphabet::nucleotide, "model");
     std::optional<KmerModelView> methylation;
-    if (setup.has_resource("methylation_model")) {
+    if (setup.has_resource("methylation_model") && setup.resource("methylation_model").rows() > 0) {
       methylation = model_view(setup.resource("methylation_model"), Alphabet::methylation, "methylation_model");
       require_model_of(parameters_.motif, setup.resource("methylation_model").attribute("motif"));
       if (methylation->k != nucleotide.k)

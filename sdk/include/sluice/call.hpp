@@ -101,33 +101,48 @@ class Workspaces {
    public:
     Lease(Workspaces* home, std::unique_ptr<T> object) : home_(home), object_(std::move(object)) {}
     Lease(Lease&&) noexcept = default;
+    // What an exception passed through may be half filled: it is freed, too.
     ~Lease() {
-      if (object_) home_->put(std::move(object_));
+      if (object_) home_->end_lease(std::uncaught_exceptions() == exceptions_ ? std::move(object_) : nullptr);
     }
     T* operator->() const { return object_.get(); }
     T& operator*() const { return *object_; }
     // Frees this object instead of keeping it for the next caller (after an outsized row).
-    void discard() { object_.reset(); }
+    void discard() {
+      if (!object_) return;
+      object_.reset();
+      home_->end_lease(nullptr);
+    }
 
    private:
     Workspaces* home_;
     std::unique_ptr<T> object_;
+    int exceptions_ = std::uncaught_exceptions();
   };
   Lease take() {
     const std::lock_guard lock(mutex_);
-    if (idle_.empty()) return {this, std::make_unique<T>()};
-    std::unique_ptr<T> object = std::move(idle_.back());
-    idle_.pop_back();
+    idle_.reserve(idle_.size() + leases_ + 1);  // so that all of them can come back without an allocation
+    std::unique_ptr<T> object;
+    if (idle_.empty()) {
+      object = std::make_unique<T>();
+    } else {
+      object = std::move(idle_.back());
+      idle_.pop_back();
+    }
+    ++leases_;
     return {this, std::move(object)};
   }
 
  private:
-  void put(std::unique_ptr<T> object) {
+  // Null: the object was freed.
+  void end_lease(std::unique_ptr<T> object) {
     const std::lock_guard lock(mutex_);
-    idle_.push_back(std::move(object));
+    --leases_;
+    if (object) idle_.push_back(std::move(object));
   }
-  std::mutex mutex_;  // guards idle_
+  std::mutex mutex_;  // guards the members below
   std::vector<std::unique_ptr<T>> idle_;
+  std::size_t leases_ = 0;
 };
 
 // What a call produces. For maps the rows are the input's; sources, regroups and resources say set_rows() first.

@@ -109,9 +109,10 @@ class StagedFile {
   }
   // Is that the name of what an earlier process can have left of the file `path`: a hidden one, or NAME.partial, in the folder where it is written?
   static bool may_be_left_of(const std::string& path, const std::filesystem::path& temporary) {
-    const std::filesystem::path target = followed(path), here = ".";
+    const std::filesystem::path target = followed(path);
     const std::string name = temporary.filename().string();
-    return here / temporary.parent_path() == here / target.parent_path() &&
+    const auto folder_of = [](const std::filesystem::path& file) { return file.has_parent_path() ? file.parent_path() : std::filesystem::path("."); };
+    return folder_of(temporary) == folder_of(target) &&
            (name == target.filename().string() + std::string(hidden_suffix) || is_hidden(hidden_prefix(target.filename().string()), name));
   }
   // Goes on with what another process of this user has left at `temporary`, behind the first so many bytes of it, if `is_unchanged` says so of them
@@ -239,7 +240,9 @@ class StagedFile {
       const std::string name = it->path().filename().string();
       if (!is_hidden(prefix, name)) continue;
       const FileDescriptor file(::open(it->path().c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-      if (file.is_open() && ::flock(file.number(), LOCK_EX | LOCK_NB) == 0) ::unlink(it->path().c_str());
+      struct stat info {};
+      const bool is_own = file.is_open() && ::fstat(file.number(), &info) == 0 && S_ISREG(info.st_mode) && info.st_uid == ::geteuid();
+      if (is_own && ::flock(file.number(), LOCK_EX | LOCK_NB) == 0) ::unlink(it->path().c_str());
     }
   }
   std::optional<struct stat> replaced_file() const {

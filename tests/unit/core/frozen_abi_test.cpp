@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <map>
+#include <sluice/testing.hpp>
 #include <string>
 
 extern "C" {
@@ -15,6 +16,8 @@ using namespace sluice;
 using namespace sluice::testing_core;
 
 namespace {
+
+const std::string plugin_file = SLUICE_TEST_PLUGIN_DIR "/frozen_abi.so";
 
 // Structs may grow, and there may be new ones; "NAME" has a size, "NAME.MEMBER" a place.
 bool is_size(const std::string& name) { return name.starts_with("sluice_") && name.find('.') == std::string::npos; }
@@ -82,4 +85,11 @@ TEST_CASE("A plugin of the frozen headers refuses parameters, and gives rows whe
   CAPTURE(windows.run.message);
   REQUIRE(windows.run.state == RunState::finished);
   CHECK(windows.files.at("out") == "0\n0\n0\n");
+}
+
+TEST_CASE("A plugin of the frozen headers keeps the contract, also when it is ended and resumed") {
+  const auto numbers = testing::BatchBuilder("number", 4).column<std::int64_t>("value", {1, 5, 7, 2}).build();
+  const std::map<std::string, testing::ContractSample> samples = {{"frozen_sum", {.parameters = {{"most", 6}}, .batches = {numbers, numbers}}},
+                                                                  {"frozen_windows", {.batches = {numbers}}}};
+  for (const std::string& problem : testing::contract_problems(*testing::load_plugin(plugin_file), samples)) FAIL_CHECK(problem);
 }

@@ -8,6 +8,7 @@
 
 #include "machine/checksum.hpp"
 #include "run/journal_file.hpp"
+#include "run/resuming.hpp"
 #include "unit/core/toy_run.hpp"
 
 using namespace sluice;
@@ -316,6 +317,37 @@ TEST_CASE("A journal of another kind is refused: a link, a folder, one that nest
   CHECK_THROWS_AS(parse_journal(journal_of("\xdd\xff\xff\xff\xff" + pack("\xc0", 100)), "j"), Failure);  // so many elements
   CHECK_THROWS_AS(parse_journal(journal_of("\xdb\xff\xff\xff\xff_"), "j"), Failure);                     // so long a text
   CHECK_THROWS_AS(parse_journal(journal_of("\xc0"), "j"), Failure);
+}
+
+TEST_CASE("A journal that contradicts itself is refused before the run: stages that are missing, or stand elsewhere") {
+  ToyRun folder;
+  std::string toml = pipeline("", 0);
+  for (std::size_t at; (at = toml.find("${folder}")) != std::string::npos;) toml.replace(at, 9, folder.path("").string());
+  Diagnostics diagnostics;
+  const WrittenPipeline written = parse_pipeline("[pipeline]\nname = \"toy\"\n" + toml, "toy.toml", diagnostics);
+  const Plan plan = make_plan(resolve_pipeline(written, {}, toy_registry(), diagnostics), "cpu", {"cpu"}, diagnostics);
+  REQUIRE_FALSE(diagnostics.has_errors());
+  RunOptions begun;
+  REQUIRE(prepare_resuming(plan, toy_registry(), Resuming::begins, begun).problem.empty());
+  Checkpoint whole;
+  whole.stages["source"] = {7, 0, false, "49", nullptr, {}};
+  whole.stages["running"] = whole.stages["sums"] = whole.stages["running_sums"] = {7, 0, false, "", nullptr, {}};
+  whole.stages["pairs"] = {7, 3, false, "", nullptr, {}};
+  whole.stages["totals"] = {3, 0, false, "", nullptr, {}};
+  const auto problem_of = [&](const std::function<void(Checkpoint&)>& change) {
+    Checkpoint changed = whole;
+    change(changed);
+    write_journal(begun.journal, begun.identity, changed);
+    RunOptions options;
+    return prepare_resuming(plan, toy_registry(), Resuming::goes_on, options).problem;
+  };
+  CHECK(problem_of([](Checkpoint&) {}) == "");
+  for (const auto& [name, point] : whole.stages) {
+    CAPTURE(name);
+    CHECK(problem_of([&](Checkpoint& c) { c.stages.erase(name); }).find("contradicts itself") != std::string::npos);
+    CHECK(problem_of([&](Checkpoint& c) { c.stages[name].next += 1'000'000'000; }).find("contradicts itself") != std::string::npos);
+  }
+  CHECK(problem_of([](Checkpoint& c) { c.stages["pairs"].emitted = 4; }).find("contradicts itself") != std::string::npos);
 }
 
 TEST_CASE("A checkpoint takes little memory, however large the states and the account are") {

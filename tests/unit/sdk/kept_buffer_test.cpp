@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <new>
+#include <sluice/call.hpp>
 #include <sluice/kept_buffer.hpp>
 #include <utility>
 
@@ -81,4 +82,24 @@ TEST_CASE("a kept buffer that was moved from, or could not grow, holds nothing t
   CHECK_THROWS_AS(other.start(static_cast<std::size_t>(-1) / 4), std::bad_alloc);
   CHECK(other.size() == 0);
   CHECK(other.room() == 0);
+}
+
+TEST_CASE("a workspace is handed out again, unless it was discarded or an exception passed through its user") {
+  sluice::Workspaces<int> workspaces;
+  *workspaces.take() = 5;
+  CHECK(*workspaces.take() == 5);
+  {
+    auto lease = workspaces.take();
+    lease.discard();
+  }
+  CHECK(*workspaces.take() == 0);
+  try {
+    const auto lease = workspaces.take();
+    *lease = 6;
+    throw std::bad_alloc();
+  } catch (const std::bad_alloc&) {
+    CHECK(*workspaces.take() == 0);
+    *workspaces.take() = 7;  // where another exception is being handled, nothing is wrong with it
+  }
+  CHECK(*workspaces.take() == 7);
 }

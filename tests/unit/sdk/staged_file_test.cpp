@@ -309,3 +309,13 @@ TEST_CASE("devices and pipes are special files, what is not there is none") {
   CHECK_FALSE(sluice::is_special_file(folder.path("")));
   CHECK_FALSE(sluice::is_special_file(folder.path("nothing")));
 }
+
+TEST_CASE("only hidden files beside a name, and NAME.partial, may be what is left of it") {
+  for (const char* left : {"./.o.paf.abc123.partial", ".o.paf.abc123.partial", "o.paf.partial", "./o.paf.partial"})
+    CHECK(StagedFile::may_be_left_of("o.paf", left));
+  CHECK(StagedFile::may_be_left_of("out/o.paf", "out/.o.paf.abc123.partial"));
+  CHECK(StagedFile::may_be_left_of("/out/o.paf", "/out/o.paf.partial"));
+  for (const char* other : {"o.paf", ".o.paf.partial", ".o.paf.abc12.partial", ".o.paf.ABC123.partial", ".p.paf.abc123.partial",
+                            "out/.o.paf.abc123.partial", "/.o.paf.abc123.partial", "../.o.paf.abc123.partial", "thesis.txt", "", ".", "/"})
+    CHECK_FALSE(StagedFile::may_be_left_of("o.paf", other));
+}

@@ -13,6 +13,7 @@
 #include <sluice/failure.hpp>
 #include <sluice/hts/handles.hpp>
 #include <sluice/hts/header_input.hpp>
+#include <sluice/hts/open_input.hpp>
 #include <sluice/staged_file.hpp>
 #include <string>
 #include <string_view>
@@ -24,7 +25,7 @@ namespace sluice::hts {
 // Throws Failure when there is none.
 inline Header read_alignment_header(const std::string& path) {
   errno = 0;
-  const File file(hts_open(path.c_str(), "r"));
+  const File file = open_file(path);
   if (!file) throw Failure::input("cannot open '" + path + "': " + (errno != 0 ? std::strerror(errno) : "no alignment file"));
   if (file->format.category != sequence_data || (file->format.format != bam && file->format.format != sam && file->format.format != cram))
     throw Failure::input("'" + path + "' has no alignment header: empty, truncated, or not SAM, BAM or CRAM");

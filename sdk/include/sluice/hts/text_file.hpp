@@ -9,6 +9,7 @@
 #include <cstring>
 #include <sluice/failure.hpp>
 #include <sluice/hts/handles.hpp>
+#include <sluice/hts/open_input.hpp>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -28,7 +29,7 @@ struct FileLabel {
 inline Bgzf open_text(const FileLabel& label) {
   silence();
   errno = 0;
-  Bgzf file(bgzf_open(label.path.c_str(), "r"));
+  Bgzf file = open_bgzf(label.path);
   if (!file) throw Failure::input("cannot open " + label.text() + ": " + std::strerror(errno), label.remedy);
   return file;
 }

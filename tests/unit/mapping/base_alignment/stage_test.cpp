@@ -7,6 +7,7 @@
 
 #include <random>
 #include <sluice/overlap/read_alignments.hpp>
+#include <sluice/testing/kept_memory.hpp>
 
 #include "base_alignment/alignment_rows.cpp"
 #include "read_chains.hpp"
@@ -90,6 +91,12 @@ TEST_CASE_FIXTURE(Fixture, "lists that do not fit together, and anchors that lea
   };
   CHECK(refuses({{"gap_open", 100}, {"long_gap_open", 100}}, index_of(contig)));
   CHECK(refuses({{"z_drop", 100}}, index_of(contig)));
+  // Scores that minimap2 2.24 takes, and dies of.
+  CHECK(refuses({{"mismatch", 9}, {"gap_open", 2}}, index_of(contig)));
+  CHECK_FALSE(refuses({{"mismatch", 8}, {"gap_open", 2}}, index_of(contig)));
+  CHECK(refuses({{"ambiguous", 13}}, index_of(contig)));
+  CHECK_FALSE(refuses({{"ambiguous", 12}}, index_of(contig)));
+  CHECK(refuses({{"match", 90}, {"gap_open", 40}, {"long_gap_open", 60}}, index_of(contig)));
   CHECK(refuses({}, index_of(contig, false)));
 }
 
@@ -240,4 +247,13 @@ TEST_CASE_FIXTURE(Fixture, "base_alignment keeps the contract of all stages") {
             {{"base_alignment", {.resources = {{"index", index_of(contig)}}, .batches = {reads, reads}}},
              {"alignment_rows", {.resources = {{"index", index_of(contig)}}, .batches = {aligned_reads(), aligned_reads()}}}}) ==
         std::vector<std::string>{});
+}
+
+TEST_CASE_FIXTURE(Fixture, "a read with a bad stretch, whose alignment takes more than is kept, leaves nothing behind") {
+  const ReadChain huge = chain_of(contig, piece(1000, 3000) + random_bases(random, 11000) + piece(14000, 16000));
+  std::vector<ReadChain> small;
+  for (std::size_t i = 0; i < 8; ++i) small.push_back(chain_of(contig, with_errors(piece(2000 * i, 2000 * i + 400 * (i + 1)), 9 + i)));
+  const sluice::testing::ContractSample sample{.resources = {{"index", index_of(contig)}}, .batches = {columns_of(small).build()}};
+  const auto problems = sluice::testing::kept_memory_problems(sluice::testing::stage_of<BaseAlignment>(), sample, columns_of({huge}).build());
+  CHECK(problems == std::vector<std::string>{});
 }

@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 #include <sluice/testing.hpp>
+#include <sluice/testing/kept_memory.hpp>
 
 #include "chaining/anchor_sort.hpp"
 #include "chaining/ordered_anchor_tree.hpp"
@@ -259,6 +260,27 @@ TEST_CASE("the stage gives each read its chains, whatever batch it is in, and ba
   for (const auto& failed : result.failed) reasons.push_back(failed.reason);
   CHECK(reasons == std::vector<std::string>{"unsorted_anchors", "anchor_outside_read", "different_lengths"});
   for (const std::string& problem : testing::contract_problems(*plugin, {{"chaining", {.batches = {reads}}}})) FAIL_CHECK(problem);
+}
+
+TEST_CASE("a read with so many anchors that its memory is given back leaves nothing behind, and has the chains of its parts") {
+  namespace testing = sluice::testing;
+  std::mt19937 random(13);
+  const auto batch_of = [](const std::vector<MadeUpRead>& reads) {
+    std::vector<std::int32_t> lengths;
+    std::vector<std::vector<std::uint64_t>> x, y;
+    for (const MadeUpRead& read : reads) lengths.push_back(read.length), x.push_back(read.x), y.push_back(read.y);
+    return testing::BatchBuilder("read", static_cast<std::int64_t>(reads.size()))
+        .column<std::int32_t>("read_length", lengths)
+        .list<std::uint64_t>("anchor_x", x)
+        .list<std::uint64_t>("anchor_y", y)
+        .build();
+  };
+  std::vector<MadeUpRead> small;
+  for (const AnchorKind& kind : anchor_kinds()) small.push_back(make_up_anchors(kind, random));
+  const MadeUpRead huge = make_up_anchors({450'000, 20, 1'000'000, 3000, 1, 15}, random);
+  const auto* plugin = testing::load_plugin(SLUICE_PLUGIN_DIR "/chaining.so");
+  const auto problems = testing::kept_memory_problems(testing::stage_of(*plugin, "chaining"), {.batches = {batch_of(small)}}, batch_of({huge}));
+  CHECK(problems == std::vector<std::string>{});
 }
 
 }  // namespace

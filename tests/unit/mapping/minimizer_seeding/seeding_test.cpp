@@ -229,9 +229,9 @@ Expected seed_by_definition(const std::vector<Contig>& contigs, const Positions&
       if (p.pairs == Pairs::once && name > contigs[contig].name) continue;
       if (p.strands != Strands::both && (p.strands == Strands::forward_only) != same) continue;
       std::uint64_t y = span << 32 | (same ? place : bases.size() - (place + 1 - span) - 1);
-      if (seed.tandem) y |= tandem_flag;
-      if (p.diagonal == Diagonal::skip && self && same) y |= self_flag;
-      out.anchors.push_back({(same ? 0 : reverse_strand) | contig << 32 | on_contig, y});
+      if (seed.tandem) y |= std::uint64_t{1} << 42;
+      if (p.diagonal == Diagonal::skip && self && same) y |= std::uint64_t{1} << 43;
+      out.anchors.push_back({(same ? 0 : std::uint64_t{1} << 63) | contig << 32 | on_contig, y});
     }
   }
   out.repeat_length += end - begin;
@@ -255,6 +255,16 @@ std::vector<std::string> made_up_reads(std::mt19937& random, const std::vector<C
 }
 
 }  // namespace
+
+TEST_CASE("parameters that nobody gives are those of minimap2 2.24") {
+  const SeedingParameters p;
+  CHECK(p.max_max_occ == 4095);
+  CHECK(p.occ_dist == 500);
+  CHECK(p.q_occ_frac == 0.01F);
+  const SketchParameters sketching;
+  CHECK(sketching.k == 15);
+  CHECK(sketching.w == 10);
+}
 
 TEST_CASE("neighbouring minimizers of one hash are tandem, also where homopolymers give them different spans") {
   std::mt19937 random(6);

@@ -14,13 +14,25 @@ using namespace sluice;
 
 namespace {
 
+// An invertible hash of 2 k bits (T. Wang's, as minimap2 has it), written down once more, so that a wrong number in the plugin's own shows.
+std::uint64_t described_hash(std::uint64_t value, std::uint32_t k) {
+  const std::uint64_t modulus = std::uint64_t{1} << 2 * k;
+  const auto wrap = [&](std::uint64_t number) { return number % modulus; };
+  value = wrap(~value + (value << 21));
+  value ^= value >> 24;
+  value = wrap(265 * value);
+  value ^= value >> 14;
+  value = wrap(21 * value);
+  value ^= value >> 28;
+  return wrap(value + (value << 31));
+}
+
 // The sequential definition, on letters: k-mers are cut from the last k valid letters, windows are lists.
 std::vector<Minimizer> sketch_by_definition(const std::string& bases, const SketchParameters& p) {
   struct Element {
     bool exists = false;
     Minimizer minimizer{};
   };
-  const std::uint64_t mask = (std::uint64_t{1} << 2 * p.k) - 1;
   std::vector<Minimizer> out;
   std::vector<Element> ring(p.w);
   Element minimum;
@@ -54,7 +66,7 @@ std::vector<Minimizer> sketch_by_definition(const std::string& bases, const Sket
       if (forward == reverse) continue;
       ++valid;
       if (valid >= p.k && span < 256)
-        element = {true, {minimizer_hash(std::min(forward, reverse), mask) << 8 | span, i << 1 | (forward < reverse ? 0U : 1U)}};
+        element = {true, {described_hash(std::min(forward, reverse), p.k) << 8 | span, i << 1 | (forward < reverse ? 0U : 1U)}};
     } else {
       valid = 0;
       runs.clear();

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 
-#include "abea/abea.hpp"
-
 #include <doctest/doctest.h>
 
 #include <array>
@@ -12,10 +10,11 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <sluice/methods/abea/abea.hpp>
+#include <sluice/methods/abea/narrow_arithmetic.hpp>
 #include <sstream>
 #include <string>
 
-#include "abea/narrow_arithmetic.hpp"
 #include "simulated_read.hpp"
 #include "unit/instruction_sets.hpp"
 

@@ -8,9 +8,9 @@
 #include <cstdint>
 #include <limits>
 #include <random>
+#include <sluice/methods/abea/abea.hpp>
 #include <vector>
 
-#include "abea/abea.hpp"
 #include "abea/cuda.hpp"
 #include "simulated_read.hpp"
 

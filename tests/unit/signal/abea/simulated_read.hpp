@@ -8,9 +8,8 @@
 #include <cstdint>
 #include <random>
 #include <sluice/kmer_model.hpp>
+#include <sluice/methods/abea/abea.hpp>
 #include <vector>
-
-#include "abea/abea.hpp"
 
 namespace sluice::abea::simulation {
 

@@ -6,12 +6,12 @@
 #include <cstdio>
 #include <fstream>
 #include <map>
+#include <sluice/methods/event_scaling/scaling.hpp>
 #include <sstream>
 #include <string>
 #include <vector>
 
 #include "event_detection/events.hpp"
-#include "event_scaling/scaling.hpp"
 #include "unit/signal/event_detection/expected_output.hpp"
 
 namespace sluice::event_scaling {

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
-#include "event_scaling/scaling.hpp"
-
 #include <doctest/doctest.h>
 
 #include <cmath>
 #include <cstdint>
 #include <limits>
 #include <random>
+#include <sluice/methods/event_scaling/scaling.hpp>
 #include <sluice/natural_log.hpp>
 #include <string>
 #include <string_view>

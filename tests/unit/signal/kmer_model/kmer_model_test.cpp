@@ -174,6 +174,10 @@ TEST_CASE("a pore without a built-in model asks for a file") {
   CHECK(of_rna.status == SLUICE_ERROR_USAGE);
   CHECK(says(of_rna.message, "methylation is called on DNA only, and the pore 'rna_r9' is of direct RNA"));
   CHECK(load({}).status == SLUICE_ERROR_USAGE);
+  const Result none = load({{"pore", "r10"}, {"alphabet", "methylation"}, {"if_missing", "empty"}});
+  REQUIRE(none.ok());
+  CHECK(none.batch().view().rows() == 0);
+  CHECK(none.logged("there is no built-in methylation model for the pore 'r10', so that none is used"));
   CHECK(load({{"synthetic_methylation", true}}).status == SLUICE_ERROR_USAGE);
 }
 

@@ -22,8 +22,7 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
-
-#include "abea/band_fill.hpp"
+#include <sluice/methods/abea/band_fill.hpp>
 
 namespace sluice::abea {
 

@@ -5,9 +5,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-
-#include "abea/abea.hpp"
-#include "abea/transitions.hpp"
+#include <sluice/methods/abea/abea.hpp>
+#include <sluice/methods/abea/transitions.hpp>
 
 namespace sluice::abea {
 namespace {

@@ -2,11 +2,10 @@
 // SPDX-FileCopyrightText: The sluice authors
 // All sums are f64 and taken in the order of the definition; compile with -ffp-contract=off. They are chains of dependent
 // additions (4 cycles each), so that vectors could not help: independent sums run beside each other instead.
-#include "event_scaling/scaling.hpp"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <sluice/methods/event_scaling/scaling.hpp>
 #include <sluice/natural_log.hpp>
 
 namespace sluice::event_scaling {

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 
-#include "abea/abea.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <new>
-
-#include "abea/band_fill.hpp"
-#include "abea/transitions.hpp"
+#include <sluice/methods/abea/abea.hpp>
+#include <sluice/methods/abea/band_fill.hpp>
+#include <sluice/methods/abea/transitions.hpp>
 
 namespace sluice::abea {
 namespace {

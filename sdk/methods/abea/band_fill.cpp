@@ -3,19 +3,17 @@
 // The recurrence over bands, compiled once per instruction set and chosen at run time. band_fill.hpp draws the layout, narrow_arithmetic.hpp proves
 // the arithmetic.
 
-#include "abea/band_fill.hpp"
-
 #include <algorithm>
 #include <limits>
 #include <optional>
+#include <sluice/methods/abea/band_fill.hpp>
+#include <sluice/methods/abea/narrow_arithmetic.hpp>
 #include <utility>
-
-#include "abea/narrow_arithmetic.hpp"
 
 // AVX3_DL adds nothing that this loop could use, SSSE3 nothing over SSE4 on any machine still in use.
 #define HWY_DISABLED_TARGETS (HWY_AVX3_DL | HWY_SSSE3)
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "abea/band_fill.cpp"
+#define HWY_TARGET_INCLUDE "methods/abea/band_fill.cpp"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 

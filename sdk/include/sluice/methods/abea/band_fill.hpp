@@ -10,10 +10,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <sluice/methods/abea/abea.hpp>
+#include <sluice/methods/abea/transitions.hpp>
 #include <span>
-
-#include "abea/abea.hpp"
-#include "abea/transitions.hpp"
 
 namespace sluice::abea {
 
