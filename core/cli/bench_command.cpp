@@ -6,12 +6,12 @@
 #include <optional>
 #include <sluice/failure.hpp>
 
-#include "cli/exit_code.hpp"
 #include "cli/pipeline_arguments.hpp"
 #include "cli/run_options.hpp"
 #include "cli/stage_bench.hpp"
 #include "machine/machine_profile.hpp"
 #include "observe/quantity.hpp"
+#include "session/exit_code.hpp"
 
 namespace sluice::cli {
 namespace {
@@ -130,9 +130,10 @@ int bench_command(const Arguments& given) {
     return exit_usage;
   }
   Diagnostics diagnostics;
-  RunOptions run_options = options.run_options(diagnostics);
+  const RunSettings settings = options.settings(diagnostics);
+  RunOptions run_options = settings.options;
   print(diagnostics);
-  const auto plan = pipeline.make_plan(Missing::error, DeviceSearch::present, options.files(calibrating ? ProfileUse::writes : ProfileUse::reads));
+  const auto plan = pipeline.make_plan(Missing::error, DeviceSearch::present, settings.files(calibrating ? ProfileUse::writes : ProfileUse::reads));
   if (!plan || diagnostics.has_errors()) return exit_usage;
   run_options.device = pipeline.device();
   run_options.log = [](int level, const std::string& line) {
@@ -140,13 +141,13 @@ int bench_command(const Arguments& given) {
   };
   if (stage_name.empty() && !calibrating) {
     std::string problem;
-    run_options.profile = options.profile(problem);
+    run_options.profile = settings.profile(problem);
     return bench_pipeline(*plan, pipeline.registry(), run_options, measurement.repeat);
   }
   measurement.run = run_options;
   try {
     if (calibrating) {
-      const std::filesystem::path file = options.profile_file.empty() ? default_profile_file() : std::filesystem::path(options.profile_file);
+      const std::filesystem::path file = settings.profile_file.empty() ? default_profile_file() : std::filesystem::path(settings.profile_file);
       if (file.empty() || file == "none") throw Failure::usage("there is no place for the machine profile", "name a file: --profile FILE");
       return calibrate(*plan, pipeline.registry(), measurement, file);
     }

@@ -2,9 +2,9 @@
 // SPDX-FileCopyrightText: The sluice authors
 #include <cstdio>
 
-#include "cli/exit_code.hpp"
 #include "cli/pipeline_arguments.hpp"
 #include "observe/quantity.hpp"
+#include "session/exit_code.hpp"
 
 namespace sluice::cli {
 

@@ -4,9 +4,9 @@
 #include <cstdio>
 
 #include "cli/completion_scripts.hpp"
-#include "cli/exit_code.hpp"
 #include "cli/pipeline_arguments.hpp"
 #include "config/parameter_value.hpp"
+#include "session/exit_code.hpp"
 
 namespace sluice::cli {
 namespace {

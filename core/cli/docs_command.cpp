@@ -7,11 +7,11 @@
 #include <utility>
 #include <vector>
 
-#include "cli/exit_code.hpp"
 #include "cli/manual_page.hpp"
 #include "cli/pipeline_arguments.hpp"
 #include "cli/stage_page.hpp"
 #include "machine/atomic_file.hpp"
+#include "session/exit_code.hpp"
 
 namespace sluice::cli {
 namespace {

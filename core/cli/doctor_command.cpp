@@ -4,7 +4,6 @@
 #include <cstdio>
 #include <vector>
 
-#include "cli/exit_code.hpp"
 #include "cli/pipeline_arguments.hpp"
 #include "cli/stage_json.hpp"
 #include "machine/host_limits.hpp"
@@ -12,6 +11,7 @@
 #include "machine/machine_profile.hpp"
 #include "observe/quantity.hpp"
 #include "run/run.hpp"
+#include "session/exit_code.hpp"
 
 namespace sluice::cli {
 namespace {

@@ -4,11 +4,11 @@
 #include <string>
 #include <vector>
 
-#include "cli/exit_code.hpp"
 #include "cli/pipeline_arguments.hpp"
 #include "cli/stage_json.hpp"
 #include "cli/stage_page.hpp"
 #include "config/made_stage.hpp"
+#include "session/exit_code.hpp"
 
 namespace sluice::cli {
 namespace {

@@ -12,9 +12,9 @@
 #include <string>
 #include <vector>
 
-#include "cli/exit_code.hpp"
 #include "cli/live_options.hpp"
 #include "cli/option_parser.hpp"
+#include "session/exit_code.hpp"
 
 namespace sluice::cli {
 namespace {

@@ -14,10 +14,10 @@
 #include <system_error>
 
 #include "cli/commands.hpp"
-#include "cli/exit_code.hpp"
 #include "config/pipeline.hpp"
 #include "device/device.hpp"
 #include "device/device_opening.hpp"
+#include "session/exit_code.hpp"
 
 namespace sluice::cli {
 
@@ -79,7 +79,7 @@ int end_process(int code);
 int end_like_a_filter() {
   std::signal(SIGPIPE, SIG_DFL);
   std::raise(SIGPIPE);
-  return end_process(sluice::cli::exit_closed_pipe);  // where the signal is blocked
+  return end_process(sluice::exit_closed_pipe);  // where the signal is blocked
 }
 
 // An input may be thousands of files, and many systems let a program open 1,024 unless it asks for more.
@@ -115,10 +115,10 @@ int main(int argc, char** argv) {
   allow_many_files();
   try {
     const int code = sluice::cli::dispatch({argv + 1, argv + argc});
-    if (code == sluice::cli::exit_closed_pipe) return end_like_a_filter();
+    if (code == sluice::exit_closed_pipe) return end_like_a_filter();
     // A reader that went away is none of our business; a full disk is.
     const bool written = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
-    if (written || errno == EPIPE || code != sluice::cli::exit_ok) return end_process(code);
+    if (written || errno == EPIPE || code != sluice::exit_ok) return end_process(code);
     std::fprintf(stderr, "sluice: standard output cannot be written: %s\n", std::strerror(errno));
   } catch (const std::bad_alloc&) {
     std::fprintf(stderr, "sluice: out of memory (lower --memory or --threads)\n");
@@ -127,5 +127,5 @@ int main(int argc, char** argv) {
   } catch (const std::exception& error) {
     std::fprintf(stderr, "sluice: %s\n", error.what());
   }
-  return end_process(sluice::cli::exit_failed);
+  return end_process(sluice::exit_failed);
 }

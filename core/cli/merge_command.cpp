@@ -3,13 +3,13 @@
 // The outputs of all shards of a run become the output of one run.
 #include <sluice/failure.hpp>
 
-#include "cli/exit_code.hpp"
 #include "cli/help_text.hpp"
 #include "cli/option_parser.hpp"
 #include "cli/pipeline_arguments.hpp"
 #include "cli/run_ending.hpp"
-#include "cli/run_options.hpp"
 #include "observe/progress.hpp"
+#include "session/exit_code.hpp"
+#include "session/run_settings.hpp"
 #include "shard/merging.hpp"
 
 namespace sluice::cli {
@@ -68,11 +68,11 @@ int merge_command(const Arguments& arguments) {
   if (const auto ended = parse_options(app, arguments)) return *ended;
   merging.command_line = {"sluice", "merge"};
   merging.command_line.insert(merging.command_line.end(), arguments.begin(), arguments.end());
-  RunArguments run_arguments;
-  run_arguments.threads = merging.threads;
-  run_arguments.memory = merging.memory;
   Diagnostics diagnostics;
-  const RunOptions options = run_arguments.run_options(diagnostics);
+  std::vector<std::pair<std::string, std::string>> given;
+  if (!merging.threads.empty()) given.emplace_back("threads", merging.threads);
+  if (!merging.memory.empty()) given.emplace_back("memory", merging.memory);
+  const RunOptions options = read_settings(given, Spelling::options, diagnostics).options;
   print(diagnostics);
   if (diagnostics.has_errors()) return exit_usage;
   try {

@@ -3,8 +3,8 @@
 // What a model is, and where it is kept, is the stage model_store's business.
 #include <cstdio>
 
-#include "cli/exit_code.hpp"
 #include "cli/pipeline_arguments.hpp"
+#include "session/exit_code.hpp"
 
 namespace sluice::cli {
 namespace {

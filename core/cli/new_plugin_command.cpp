@@ -7,8 +7,8 @@
 #include <fstream>
 #include <iterator>
 
-#include "cli/exit_code.hpp"
 #include "cli/option_parser.hpp"
+#include "session/exit_code.hpp"
 
 namespace sluice::cli {
 namespace {

@@ -6,8 +6,8 @@
 #include <cstdio>
 #include <memory>
 
-#include "cli/exit_code.hpp"
 #include "cli/help_text.hpp"
+#include "session/exit_code.hpp"
 
 namespace sluice::cli {
 namespace {

@@ -9,11 +9,12 @@
 #include <sluice/input_files.hpp>
 #include <sluice/staged_file.hpp>
 
-#include "cli/exit_code.hpp"
 #include "cli/help_text.hpp"
 #include "config/parameter_ties.hpp"
 #include "config/parameter_value.hpp"
 #include "run/run.hpp"
+#include "session/exit_code.hpp"
+#include "session/run_settings.hpp"
 
 namespace sluice::cli {
 namespace {
@@ -69,22 +70,6 @@ const char* value_name(sluice_value_type type) {
     default:
       return "TEXT";
   }
-}
-
-// Names every device that --device may name on this machine.
-void check_device(const std::string& device, const Registry& registry, Diagnostics& diagnostics) {
-  std::vector<std::string> names = {"auto", "cpu"};
-  if (device == "auto" || device == "cpu") return;
-  for (const sluice_device_provider* provider : registry.device_providers()) {
-    const int count = provider->count();
-    if (count > 0) names.emplace_back(provider->kind);
-    for (int ordinal = 0; ordinal < count; ++ordinal) names.push_back(std::string(provider->kind) + ":" + std::to_string(ordinal));
-  }
-  if (std::find(names.begin(), names.end(), device) != names.end()) return;
-  std::string all;
-  for (const std::string& name : names) all += (all.empty() ? "" : ", ") + name;
-  diagnostics.error({"command line", 0, 0}, "", "--device: there is no device '" + device + "' on this machine",
-                    "choose one of: " + all + "; sluice doctor says why");
 }
 
 // What is wrong with the value in "--cs=long", where --cs is a flag; "" if nothing is. CLI11 would end the program by an exception.
@@ -255,7 +240,7 @@ std::optional<int> PipelineArguments::parse() {
 
 void PipelineArguments::load() {
   registry_ = load_plugins(plugin_dirs_);
-  check_device(device_, registry_, diagnostics_);
+  check_device(device_, Spelling::options, registry_, diagnostics_);
 }
 
 bool PipelineArguments::has_parameter(const std::string& name) const {

@@ -4,13 +4,13 @@
 #include <cstdio>
 #include <iterator>
 
-#include "cli/exit_code.hpp"
 #include "cli/pipeline_arguments.hpp"
 #include "cli/plan_text.hpp"
 #include "cli/run_options.hpp"
 #include "cli/stage_json.hpp"
 #include "machine/atomic_file.hpp"
 #include "plan/plan_graph.hpp"
+#include "session/exit_code.hpp"
 
 namespace sluice::cli {
 namespace {
@@ -71,7 +71,8 @@ int plan_command(const Arguments& arguments) {
   situation.devices = devices_for(pipeline.registry(), pipeline.device());
   if (as_json) return print(plan_json(*plan, situation)), exit_ok;
   std::string problem;
-  const auto profile = run_arguments.profile(problem);
+  Diagnostics unheard;  // a profile's name is never wrong
+  const auto profile = run_arguments.settings(unheard).profile(problem);
   if (!problem.empty()) std::fprintf(stderr, "%s\n", problem.c_str());
   situation.profile = profile.get();
   std::fputs(plan_text(*plan, situation).c_str(), stdout);

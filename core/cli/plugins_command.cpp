@@ -3,9 +3,9 @@
 #include <cstdio>
 #include <string_view>
 
-#include "cli/exit_code.hpp"
 #include "cli/pipeline_arguments.hpp"
 #include "cli/stage_json.hpp"
+#include "session/exit_code.hpp"
 
 namespace sluice::cli {
 namespace {

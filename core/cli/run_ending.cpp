@@ -10,9 +10,9 @@
 #include <cstring>
 #include <ctime>
 
-#include "cli/exit_code.hpp"
 #include "machine/sanitizers.hpp"
 #include "run/call_mark.hpp"
+#include "session/exit_code.hpp"
 
 namespace sluice::cli {
 namespace {

@@ -7,10 +7,11 @@
 #include <map>
 #include <set>
 
-#include "cli/exit_code.hpp"
 #include "config/sample_table.hpp"
 #include "observe/progress.hpp"
 #include "observe/quantity.hpp"
+#include "session/exit_code.hpp"
+#include "session/run_records.hpp"
 
 namespace sluice::cli {
 namespace {
@@ -117,11 +118,10 @@ int severity(int code) {
 
 }  // namespace
 
-std::vector<SampleRun> plan_samples(PipelineArguments& pipeline, const RunArguments& options,
-                                    const std::function<Diagnostics(const RunArguments&)>& unwritable) {
+std::vector<SampleRun> plan_samples(PipelineArguments& pipeline, const std::string& samples_file, const RunSettings& settings) {
   Diagnostics of_table;
-  const SampleTable table = load_samples(options.samples_file, of_table);
-  if (!of_table.has_errors()) check_columns(table, options.samples_file, pipeline, of_table);
+  const SampleTable table = load_samples(samples_file, of_table);
+  if (!of_table.has_errors()) check_columns(table, samples_file, pipeline, of_table);
   pipeline.load();
   print(pipeline.diagnostics());
   print(of_table);
@@ -133,18 +133,17 @@ std::vector<SampleRun> plan_samples(PipelineArguments& pipeline, const RunArgume
   bool is_connected = true;
   for (const Sample& sample : table.samples) {
     Diagnostics found;
-    const RunArguments own = options.of_sample(sample.name);
+    RunSettings own = settings.of_sample(sample.name);
     std::optional<Plan> plan = pipeline.plan_with(overrides_of(sample, pipeline), DeviceSearch::possible, found);
-    const Diagnostics of_own_files = unwritable(own);
-    for (const Diagnostic& diagnostic : of_own_files.list()) found.error(diagnostic.where, diagnostic.stage, diagnostic.message, diagnostic.remedy);
+    check_records(own, found);
     problems.add(sample.name, found);
     is_connected = is_connected && plan.has_value();
     if (!plan) continue;
     files.add(sample.name, files_of(*plan, pipeline.registry()));
-    files.add(sample.name, own.files(ProfileUse::reads));
-    runs.push_back({sample.name, own, std::move(*plan)});
+    files.add(sample.name, own.files());
+    runs.push_back({sample.name, std::move(own), std::move(*plan)});
   }
-  std::vector<PlannedFile> tables = {{options.samples_file, FileUse::reads, true, false, "--samples"}};
+  std::vector<PlannedFile> tables = {{samples_file, FileUse::reads, true, false, "--samples"}};
   if (!pipeline.params_file().empty()) tables.push_back(pipeline.params());
   files.add("", std::move(tables));
   Diagnostics of_files;

@@ -8,21 +8,20 @@
 #include <vector>
 
 #include "cli/pipeline_arguments.hpp"
-#include "cli/run_options.hpp"
 #include "plan/plan.hpp"
+#include "session/run_settings.hpp"
 
 namespace sluice::cli {
 
 struct SampleRun {
   std::string name;
-  RunArguments options;  // with this sample's report, trace and account
+  RunSettings settings;  // with this sample's report, trace and account
   Plan plan;
 };
 
 // Plans the runs of all samples, and compares the files of all of them, before the first begins. Everything that is wrong is printed; then the result
-// is empty. unwritable: what of a run's own files can't be written.
-std::vector<SampleRun> plan_samples(PipelineArguments& pipeline, const RunArguments& options,
-                                    const std::function<Diagnostics(const RunArguments&)>& unwritable);
+// is empty.
+std::vector<SampleRun> plan_samples(PipelineArguments& pipeline, const std::string& samples_file, const RunSettings& settings);
 
 // Runs them; one that fails does not keep the others from being run, an interrupt does, whenever it comes. Ends with a table of what became of each,
 // and returns the worst of the exit codes.

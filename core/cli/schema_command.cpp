@@ -3,12 +3,12 @@
 #include <cstdio>
 #include <utility>
 
-#include "cli/exit_code.hpp"
 #include "cli/pipeline_arguments.hpp"
 #include "cli/stage_json.hpp"
 #include "config/made_stage.hpp"
 #include "config/parameter_value.hpp"
 #include "config/usual_share.hpp"
+#include "session/exit_code.hpp"
 
 namespace sluice::cli {
 namespace {

@@ -10,10 +10,10 @@
 #include <optional>
 #include <sluice/failure.hpp>
 
-#include "cli/exit_code.hpp"
 #include "machine/machine_profile.hpp"
 #include "observe/quantity.hpp"
 #include "sched/cost_model.hpp"
+#include "session/exit_code.hpp"
 
 namespace sluice::cli {
 namespace {

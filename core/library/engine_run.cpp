@@ -11,18 +11,12 @@
 #include "library/registered_stage.hpp"
 #include "library/stream_stage.hpp"
 #include "library/unlocked_wait.hpp"
-#include "machine/atomic_file.hpp"
 #include "machine/c_locale.hpp"
-#include "observe/account.hpp"
-#include "observe/bottleneck.hpp"
-#include "observe/report_tree.hpp"
-#include "observe/summary.hpp"
-#include "run/resuming.hpp"
+#include "session/exit_code.hpp"
 
 namespace sluice {
 namespace {
 
-constexpr int exit_bad_reads = 3;          // as the program's
 constexpr std::size_t most_lines = 10000;  // that wait to be read; warnings before others
 
 std::string place_text(const Location& where) {
@@ -30,16 +24,6 @@ std::string place_text(const Location& where) {
   if (where.line > 0) text += ":" + std::to_string(where.line);
   if (where.line > 0 && where.column > 0) text += ":" + std::to_string(where.column);
   return text;
-}
-
-struct KnownRuns {
-  std::mutex mutex;  // guards what follows
-  std::vector<std::weak_ptr<EngineRun>> runs;
-};
-
-KnownRuns& known_runs() {
-  static auto& known = *new KnownRuns;  // never destroyed: runs of other threads may still end
-  return known;
 }
 
 // Optional columns are planned behind the stage that could make them, whether it does or not.
@@ -68,10 +52,13 @@ EngineRun::EngineRun(Engine& engine, const RunRequest& request) : registry_(engi
     plan(request, diagnostics);
     take(diagnostics);
     if (status_ != SLUICE_OK || !plan_) return;
-    records_.emplace(settings_, *plan_);
-    settings_.options.listener = &records_->listener();
     settings_.options.log = [this](int level, const std::string& line) { log(level, line); };
-    run_ = std::make_unique<Run>(*plan_, *registry_, settings_.options);
+    settings_.command_line = {"libsluice", plan_->pipeline.name};
+    Diagnostics of_session;
+    session_.emplace(*plan_, *registry_, settings_, of_session);
+    take(of_session);
+    if (!session_->note().empty()) log(SLUICE_LOG_INFO, session_->note());
+    if (status_ != SLUICE_OK) session_.reset();
   } catch (const Failure& failure) {
     add_problem(failure.status(), "", "", failure.what(), failure.remedy());
   }
@@ -83,26 +70,12 @@ EngineRun::~EngineRun() {
 
 void EngineRun::make_known() {
   if (plan_) set_owner_of_stages(plan_->pipeline, weak_from_this());
-  KnownRuns& known = known_runs();
-  const std::lock_guard lock(known.mutex);
-  std::erase_if(known.runs, [](const auto& run) { return run.expired(); });
-  known.runs.push_back(weak_from_this());
-}
-
-void EngineRun::stop_all() {
-  std::vector<std::weak_ptr<EngineRun>> runs;
-  {
-    KnownRuns& known = known_runs();
-    const std::lock_guard lock(known.mutex);
-    runs = known.runs;
-  }
-  for (const auto& weak : runs)
-    if (const std::shared_ptr<EngineRun> run = weak.lock()) run->stop();
 }
 
 void EngineRun::plan(const RunRequest& request, Diagnostics& diagnostics) {
   WrittenPipeline pipeline = written(request, diagnostics);
-  settings_ = read_settings(request.options, *registry_, diagnostics);
+  settings_ = read_settings(request.options, Spelling::names, diagnostics);
+  check_device(settings_.options.device, settings_.spelling, *registry_, diagnostics);
   if (pipeline.stages.empty()) return;
   const Overrides given = overrides(request, pipeline, diagnostics);
   if (request.stream) {
@@ -117,7 +90,6 @@ void EngineRun::plan(const RunRequest& request, Diagnostics& diagnostics) {
   const std::string& device = settings_.options.device;
   plan_ = make_plan(std::move(resolved), device, device_kinds(*registry_, device, DeviceSearch::possible), diagnostics);
   if (request.stream) plan_stream(request, diagnostics);
-  plan_part(request, diagnostics);
   std::vector<PlannedFile> files = files_of(*plan_, *registry_);
   const std::vector<PlannedFile> own = settings_.files();
   files.insert(files.end(), own.begin(), own.end());
@@ -147,42 +119,13 @@ Overrides EngineRun::overrides(const RunRequest& request, const WrittenPipeline&
   return result;
 }
 
-// What the run goes on from, or which rows it is for.
-void EngineRun::plan_part(const RunRequest& request, Diagnostics& diagnostics) {
-  const auto refuse = [&](const std::string& message, const std::string& remedy) {
-    diagnostics.error({"options of the run", 0, 0}, "", message, remedy);
-  };
-  if (request.stream) {
-    settings_.options.checkpoints = {};
-    if (settings_.resume) refuse("resume: a stream begins at the first row", "resume runs that write files");
-    if (!settings_.shard.empty()) refuse("shard: a stream gives the rows of the whole input", "run shards into files, and merge them");
-    return;
-  }
-  if (diagnostics.has_errors()) return;
-  if (!settings_.shard.empty()) plan_shard(diagnostics);
-  if (diagnostics.has_errors()) return;
-  const ResumeFinding finding = prepare_resuming(*plan_, *registry_, settings_.resume ? Resuming::goes_on : Resuming::begins, settings_.options);
-  if (!finding.problem.empty()) refuse("resume: " + finding.problem, finding.remedy);
-  if (!finding.note.empty()) log(SLUICE_LOG_INFO, finding.note);
-}
-
-void EngineRun::plan_shard(Diagnostics& diagnostics) {
-  const Location place{"options of the run", 0, 0};
-  shards_ = shard_plan(*plan_);
-  ShardNumber number;
-  if (!parse_shard(settings_.shard, number))
-    diagnostics.error(place, "", "shard: '" + settings_.shard + "' is no part of a whole", "write I/N, as 2/7, with I from 1 to N");
-  for (const ShardProblem& problem : shards_->problems) diagnostics.error(place, "", "shard: " + problem.message, problem.remedy);
-  for (const ShardOutput& output : shards_->outputs)
-    if (const std::string problem = why_not_writable(output.path); output.state_of && !problem.empty())
-      diagnostics.error(place, "", problem, "give another name");
-  if (diagnostics.has_errors()) return;
-  shard_.emplace(*plan_, *shards_, number, SLUICE_VERSION);
-  shard_->set(settings_.options);
-}
-
 // The columns that arrive at the sink.
 void EngineRun::plan_stream(const RunRequest& request, Diagnostics& diagnostics) {
+  const auto refuse = [&](const char* message, const char* remedy) { diagnostics.error(settings_.place(), "", message, remedy); };
+  if (settings_.resume) refuse("resume: a stream begins at the first row", "resume runs that write files");
+  if (!settings_.shard.empty()) refuse("shard: a stream gives the rows of the whole input", "run shards into files, and merge them");
+  settings_.options.checkpoints = {};
+  settings_.allow_empty = true;
   if (diagnostics.has_errors()) return;
   const auto sink = std::find_if(plan_->stages.begin(), plan_->stages.end(),
                                  [](const PlannedStage& stage) { return std::string_view(stage.stage->entry.descriptor->id) == stream_stage_id; });
@@ -231,16 +174,14 @@ void EngineRun::refuse_elsewhere() const {
 }
 
 sluice_status EngineRun::execute() {
-  if (!run_) return status_;
+  if (!session_) return status_;
   refuse_elsewhere();
   if (executed_) return SLUICE_ERROR_USAGE;
   executed_ = true;
   const CLocale locale;
+  const LiveRun::Executing executing(session_->live());
   try {
-    records_->begin([this] { return run_->snapshot(); });
-    const RunResult result = run_->execute();
-    records_->end();
-    conclude(result);
+    conclude(session_->execute());
   } catch (const std::exception& exception) {  // no memory for the words, say
     add_problem(SLUICE_ERROR_INTERNAL, "", "", exception.what(), "");
   }
@@ -252,38 +193,26 @@ sluice_status EngineRun::execute() {
 }
 
 // The same ending as of `sluice run`, but that a reader who has gone is none.
-void EngineRun::conclude(const RunResult& result) {
-  int code = exit_code(result);
-  const bool was_closed = closed_ || result.status == SLUICE_ERROR_CLOSED_PIPE;
-  const auto accounts = account_of(*plan_, result.statistics, ending_of(result));
-  const std::string emptiness = code == 0 && !settings_.allow_empty && !channel_ && !shard_ ? emptiness_text(result, *plan_) : "";
-  const bool too_many_failed = code == 0 && worst_failed_fraction(accounts) > settings_.allowed_bad_reads;
-  if (!emptiness.empty() || too_many_failed) code = exit_bad_reads;
-  if (was_closed)
+void EngineRun::conclude(const SessionEnd& end) {
+  const RunResult& result = end.result;
+  if (closed_ || result.status == SLUICE_ERROR_CLOSED_PIPE)
     status_ = SLUICE_END;
   else if (result.state == RunState::failed)
     add_problem(result.status, "", result.stage, result.message, result.remedy);
-  else if (result.state == RunState::interrupted)
+  else if (end.exit_code == exit_interrupted)
     status_ = SLUICE_END;
-  if (!emptiness.empty()) add_problem(SLUICE_ERROR_INPUT, plan_->pipeline.name, "", "nothing was produced: " + emptiness, "allow_empty accepts that");
-  if (too_many_failed)
-    add_problem(SLUICE_ERROR_INPUT, plan_->pipeline.name, "", "more rows failed than max_bad_reads allows", "the report's account says why");
-  for (const std::string& line : summary_lines(result, *plan_)) log(SLUICE_LOG_INFO, line);
-  for (const std::string& hint : hints(*plan_, result.statistics)) log(SLUICE_LOG_WARNING, hint);
-  ReportContext context{SLUICE_VERSION, {"libsluice", plan_->pipeline.name}, code, {}};
-  if (!settings_.reports.empty()) context.files = digests_of(*plan_, *registry_, result.statistics.outputs);
-  if (const std::string problem = records_->finish(result, *registry_, context); !problem.empty())
-    add_problem(SLUICE_ERROR_OUTPUT, "", "", problem, "is the disk full, and may you write there?");
-  if (shard_ && result.state == RunState::finished && (code == 0 || code == exit_bad_reads)) {
-    const std::string problem = shard_->write_manifests(result, *registry_, settings_.account_file, report_tree(result, *plan_, *registry_, context));
-    if (!problem.empty()) add_problem(SLUICE_ERROR_OUTPUT, "", "", problem, "is the disk full, and may you write there?");
-  }
+  const std::string& name = plan_->pipeline.name;
+  if (!end.emptiness.empty()) add_problem(SLUICE_ERROR_INPUT, name, "", "nothing was produced: " + end.emptiness, "allow_empty accepts that");
+  if (end.failed_share) add_problem(SLUICE_ERROR_INPUT, name, "", "more rows failed than max_bad_reads allows", "the report's account says why");
+  for (const std::string& problem : end.unwritten) add_problem(SLUICE_ERROR_OUTPUT, "", "", problem, "is the disk full, and may you write there?");
+  for (const std::string& line : end.summary) log(SLUICE_LOG_INFO, line);
+  for (const std::string& hint : end.hints) log(SLUICE_LOG_WARNING, hint);
   if (result.can_be_resumed) log(SLUICE_LOG_WARNING, "the same run with resume=True goes on from there");
-  report_ = report_json(result, *plan_, *registry_, context);
+  report_ = session_->report();
 }
 
 sluice_status EngineRun::start() {
-  if (!run_) return status_;
+  if (!session_) return status_;
   refuse_elsewhere();
   if (executed_ || thread_.joinable()) return SLUICE_ERROR_USAGE;
   thread_ = std::thread([this] { execute(); });
@@ -293,17 +222,15 @@ sluice_status EngineRun::start() {
 bool EngineRun::wait(double seconds) {
   if (!is_of_this_process()) return true;
   std::unique_lock lock(mutex_);
-  const auto ended = [&] { return has_ended_ || !run_; };
+  const auto ended = [&] { return has_ended_ || !session_; };
   if (seconds >= 0) return over_.wait_for(lock, std::chrono::duration<double>(seconds), ended);
   over_.wait(lock, ended);
   return true;
 }
 
-void EngineRun::interrupt() {
-  if (!run_) return;
-  // What follows its input ends with what is there, and the run is a whole one.
-  if (!asked_to_end_.exchange(true) && run_->end_following()) return;
-  run_->interrupt();
+// What follows its input ends with what is there, and the run is a whole one.
+bool EngineRun::interrupt() {
+  return session_ && (session_->run()->end_input_or_interrupt() != LifeAnswer::stands || session_->run()->state() != LifeState::ended);
 }
 
 void EngineRun::stop() {
@@ -312,15 +239,14 @@ void EngineRun::stop() {
   const UnlockedWait unlocked;
   const std::lock_guard lock(stopping_);
   if (!thread_.joinable()) return;
-  run_->interrupt();
-  run_->interrupt();
+  session_->run()->tell(LifeEvent::end_all);
   thread_.join();
 }
 
 std::string EngineRun::snapshot() const {
   using Json = nlohmann::ordered_json;
-  if (!run_) return "{}";
-  const RunStatistics s = run_->snapshot();
+  if (!session_) return "{}";
+  const RunStatistics s = session_->run()->snapshot();
   Json stages = Json::array();
   for (const StageStatistics& stage : s.stages) {
     std::uint64_t failed = 0;

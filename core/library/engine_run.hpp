@@ -20,10 +20,8 @@
 #include "library/arrow_export.hpp"
 #include "library/batch_channel.hpp"
 #include "library/engine.hpp"
-#include "library/run_records.hpp"
 #include "library/stream_pipeline.hpp"
-#include "run/run.hpp"
-#include "shard/shard_run.hpp"
+#include "session/session.hpp"
 
 namespace sluice {
 
@@ -63,7 +61,7 @@ class EngineRun : public std::enable_shared_from_this<EngineRun> {
  public:
   EngineRun(Engine& engine, const RunRequest& request);
   ~EngineRun();
-  // Behind the constructor, which can't hand out this object: stages of the host's own keep their input with it, and stop_all() knows it.
+  // Behind the constructor, which can't hand out this object: stages of the host's own keep their input with it.
   void make_known();
 
   // False in a process that was forked off: neither threads nor outputs of the run are its own.
@@ -73,11 +71,9 @@ class EngineRun : public std::enable_shared_from_this<EngineRun> {
   sluice_status execute();
   sluice_status start();
   bool wait(double seconds);
-  void interrupt();
+  bool interrupt();  // false: it is over
   // Everything stops, and the run's thread has ended. [thread-safe]
   void stop();
-  // The same of every run of the process.
-  static void stop_all();
   std::string snapshot() const;
   bool next_line(std::string& line, int& level);
   // "" before the end.
@@ -94,12 +90,10 @@ class EngineRun : public std::enable_shared_from_this<EngineRun> {
   WrittenPipeline written(const RunRequest& request, Diagnostics& diagnostics) const;
   Overrides overrides(const RunRequest& request, const WrittenPipeline& pipeline, Diagnostics& diagnostics) const;
   void plan_stream(const RunRequest& request, Diagnostics& diagnostics);
-  void plan_part(const RunRequest& request, Diagnostics& diagnostics);
-  void plan_shard(Diagnostics& diagnostics);
   void take(const Diagnostics& diagnostics);
   void add_problem(sluice_status status, const std::string& place, const std::string& stage, const std::string& message, const std::string& remedy);
   void log(int level, const std::string& line);
-  void conclude(const RunResult& result);
+  void conclude(const SessionEnd& end);
   std::vector<std::string> failures_of(const BatchData& batch) const;
 
   void refuse_elsewhere() const;
@@ -110,23 +104,21 @@ class EngineRun : public std::enable_shared_from_this<EngineRun> {
   std::deque<RunProblem> problems_;
   RunSettings settings_;
   std::optional<Plan> plan_;
-  std::optional<ShardPlan> shards_;
-  std::optional<ShardRun> shard_;  // of plan_ and shards_
-  std::optional<RunRecords> records_;
   std::shared_ptr<BatchChannel> channel_;  // null: no stream
   std::vector<StreamColumn> columns_;      // of the stream
   bool keep_failed_rows_ = false;
-  std::unique_ptr<Run> run_;  // null: it can't be executed
-  std::mutex stopping_;       // guards the end of thread_
+  std::mutex stopping_;  // guards the end of thread_
   std::thread thread_;
   bool executed_ = false;
-  std::atomic<bool> asked_to_end_{false}, closed_{false};
+  std::atomic<bool> closed_{false};
   std::string report_;
 
   mutable std::mutex mutex_;  // guards what follows
   std::condition_variable over_;
   bool has_ended_ = false;
   std::deque<std::pair<int, std::string>> lines_;
+
+  std::optional<Session> session_;  // of plan_; nothing: it can't be executed. Goes first, as it says lines until then
 };
 
 }  // namespace sluice

@@ -72,9 +72,7 @@ void EngineRun::close_stream() {
   if (!is_of_this_process()) return;
   closed_ = true;
   channel_->close();
-  if (!run_) return;
-  run_->interrupt();
-  run_->interrupt();
+  if (session_) session_->run()->tell(LifeEvent::second_interrupt);
 }
 
 }  // namespace sluice

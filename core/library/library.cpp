@@ -142,7 +142,10 @@ sluice_run* sluice_run_new(sluice_engine* engine, const sluice_run_request* requ
 }
 void sluice_run_free(sluice_run* run) { delete run; }
 void sluice_end_all_runs(void) {
-  guarded(nullptr, [] { return sluice::EngineRun::stop_all(), SLUICE_OK; });
+  guarded(nullptr, [] {
+    const sluice::UnlockedWait unlocked;
+    return sluice::LiveRun::end_all(), SLUICE_OK;
+  });
 }
 
 sluice_status sluice_run_status(const sluice_run* run) { return run->run.status(); }
@@ -163,7 +166,7 @@ sluice_status sluice_run_start(sluice_run* run) {
   return guarded(nullptr, [&] { return run->run.start(); });
 }
 int32_t sluice_run_wait(sluice_run* run, double seconds) { return run->run.wait(seconds) ? 1 : 0; }
-void sluice_run_interrupt(sluice_run* run) { run->run.interrupt(); }
+int32_t sluice_run_interrupt(sluice_run* run) { return run->run.interrupt() ? 1 : 0; }
 char* sluice_run_snapshot(const sluice_run* run) {
   char* text = nullptr;
   guarded(nullptr, [&] { return text = text_of(run->run.snapshot()), SLUICE_OK; });

@@ -8,7 +8,8 @@
 #include <sluice/failure.hpp>
 #include <thread>
 
-#include "library/run_settings.hpp"
+#include "session/live_run.hpp"
+#include "session/run_settings.hpp"
 
 namespace sluice {
 namespace {
@@ -20,7 +21,7 @@ class StopWatch {
       : thread_([this, &run, stop] {
           std::unique_lock lock(mutex_);
           while (!over_.wait_for(lock, std::chrono::milliseconds(50), [&] { return ended_; }))
-            if (stop != nullptr && *stop != 0) return run.interrupt(), run.interrupt();
+            if (stop != nullptr && *stop != 0) return static_cast<void>(run.tell(LifeEvent::second_interrupt));
         }) {}
   ~StopWatch() {
     {
@@ -44,11 +45,14 @@ class StopWatch {
 std::string merge_for_program(const Registry& registry, const MergeRequest& request, const std::vector<std::pair<std::string, std::string>>& options,
                               const volatile std::int32_t* stop) {
   Diagnostics diagnostics;
-  RunSettings settings = read_settings(options, registry, diagnostics);
+  RunSettings settings = read_settings(options, Spelling::names, diagnostics);
+  check_device(settings.options.device, settings.spelling, registry, diagnostics);
   if (diagnostics.has_errors()) throw Failure::usage(diagnostics.list().front().message, diagnostics.list().front().remedy);
   settings.options.checkpoints = {};
   const Merged merged = merge_shards(request, settings.options, registry, [&](Run& run) {
     const StopWatch watch(run, stop);
+    LiveRun live(run);
+    const LiveRun::Executing executing(live);
     return run.execute();
   });
   if (merged.interrupted) throw Failure(SLUICE_ERROR_CANCELLED, "interrupted: nothing was written");

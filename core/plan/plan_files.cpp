@@ -91,16 +91,21 @@ void check_presence(const std::vector<PlannedFile>& files, Diagnostics& diagnost
 
 }  // namespace
 
-bool has_role(const ResolvedStage& stage, std::size_t parameter, sluice_role role) {
+std::optional<FileUse> file_use(const ResolvedStage& stage, std::size_t parameter) {
   const sluice_stage_descriptor& d = *stage.entry.descriptor;
-  return std::any_of(d.roles, d.roles + d.role_count,
-                     [&](const sluice_parameter_role& one) { return one.parameter == parameter && one.role == role && one.suffix == nullptr; });
+  if (d.parameters[parameter].type != SLUICE_PATH) return std::nullopt;
+  FileUse use = d.kind == SLUICE_SINK ? FileUse::writes : FileUse::reads;  // what a path of such a stage usually is
+  for (const sluice_parameter_role& role : std::span(d.roles, d.role_count))
+    if (role.parameter == parameter && role.suffix == nullptr && (role.role == SLUICE_ROLE_READS || role.role == SLUICE_ROLE_WRITES))
+      use = role.role == SLUICE_ROLE_WRITES ? FileUse::writes : FileUse::reads;
+  return use;
 }
 
-bool reads_files(const ResolvedStage& stage, std::size_t parameter) {
-  const sluice_stage_descriptor& d = *stage.entry.descriptor;
-  return d.parameters[parameter].type == SLUICE_PATH &&
-         (has_role(stage, parameter, SLUICE_ROLE_READS) || (d.kind != SLUICE_SINK && !has_role(stage, parameter, SLUICE_ROLE_WRITES)));
+std::vector<std::size_t> files_written_by(const ResolvedStage& stage) {
+  std::vector<std::size_t> files;
+  for (std::size_t i = 0; i < stage.entry.descriptor->parameter_count; ++i)
+    if (file_use(stage, i) == FileUse::writes && stage.values[i].is_set != 0 && *stage.values[i].text != '\0') files.push_back(i);
+  return files;
 }
 
 std::vector<PlannedFile> files_of(const ResolvedStage& stage, const char* kind) {

@@ -3,6 +3,7 @@
 #pragma once
 // Which files a run reads and writes, before anything is opened: no output may take the place of an input or of another output.
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,9 +29,10 @@ struct PlannedFile {
   Location where = {"command line", 0, 0};  // where it was given
 };
 
-// Has the parameter the role, of the file itself? Does it name what is read?
-bool has_role(const ResolvedStage& stage, std::size_t parameter, sluice_role role);
-bool reads_files(const ResolvedStage& stage, std::size_t parameter);
+// What a parameter of a stage names: a file that is read, or written; nothing: no file.
+std::optional<FileUse> file_use(const ResolvedStage& stage, std::size_t parameter);
+// The parameters that name files which the stage writes. Indexes of the descriptor.
+std::vector<std::size_t> files_written_by(const ResolvedStage& stage);
 
 // Of one stage or resource (`kind`), with what lies beside them.
 std::vector<PlannedFile> files_of(const ResolvedStage& stage, const char* kind);

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <exception>
 #include <filesystem>
@@ -24,6 +23,7 @@
 #include "machine/sanitizers.hpp"
 #include "plan/plan_files.hpp"
 #include "run/arena.hpp"
+#include "run/device_needs.hpp"
 #include "run/execution.hpp"
 #include "run/resources.hpp"
 #include "run/run_journal.hpp"
@@ -77,46 +77,8 @@ void trace_copies(Device& device, RunContext& run) {
 constexpr int batches_per_device = 384;
 // While a device is opened, threads read and decode ahead for it: in half a second 16 of them do so many batches.
 constexpr int batches_ahead_of_devices = 384;
-// What comes behind a regroup is most of a run that has one (polish 3 of 3.5 s, correct 48 of 50), and so is what an index that takes long to make is
-// made for (overlap 7 of 7.7 s).
-constexpr double times_as_long_behind_regroup = 6, times_as_long_behind_resources = 3;
 // What so many batches of the usual size take: 2 GiB, at most a quarter of what is left of the machine.
 std::uint64_t memory_per_device() { return std::min<std::uint64_t>(std::uint64_t{2} << 30, host_limits().usable_memory() / 4); }
-
-// How long a run will go on. By how much has been read since the first batches: these are read ahead of everything, and fill empty caches. And by
-// the shortest of the last few answers, as a run is slow for a moment. Where nobody knows, as long again.
-class SecondsLeft {
- public:
-  explicit SecondsLeft(double now) : began_(now) {}
-  double operator()(double now, const Dispatcher& dispatcher) {
-    const SourceProgress progress = dispatcher.progress();
-    if (dispatcher.regroups_go_on()) return times_as_long_behind_regroup * (now - began_);
-    if (progress.ended) return 0;
-    if (first_share_ < 0 && progress.share > 0) first_share_ = progress.share, first_at_ = now;
-    const double read = progress.share - first_share_;
-    answers_[answer_++ % answers_.size()] = first_share_ > 0 && read > 0 ? (now - first_at_) * (1.0 - progress.share) / read : now - began_;
-    return *std::min_element(answers_.begin(), answers_.end());
-  }
-
- private:
-  const double began_;
-  double first_share_ = -1, first_at_ = 0;
-  std::array<double, 3> answers_{};
-  std::size_t answer_ = 0;
-};
-
-// A run of large files lasts, as hardly any reads faster than this. (Of those that look up some of a file a device is opened that they could do
-// without.)
-double least_seconds(const Plan& plan, const Registry& registry, int threads) {
-  constexpr double bytes_a_second_and_thread = 128e6;
-  double bytes = 0;
-  for (const PlannedFile& file : files_of(plan, registry)) {
-    std::error_code error;
-    const std::uintmax_t size = file.use == FileUse::reads && !file.side ? std::filesystem::file_size(file.path, error) : 0;
-    if (!error) bytes += static_cast<double>(size);
-  }
-  return bytes / (bytes_a_second_and_thread * threads);
-}
 
 // Of a process that was forked while runs were in flight in its parent, the threads that had hold of what they share are missing.
 std::atomic<int> runs_in_flight{0};
@@ -128,31 +90,6 @@ struct InFlight {
 };
 void on_fork() {
   if (runs_in_flight > 0) forked_amid_runs = true;
-}
-
-enum class Wait { for_devices, never };
-
-// May any stage run on a device, and must the run wait until devices are there? With --device auto the CPU begins at once.
-struct DeviceNeeds {
-  Devices devices = Devices::never;
-  Wait wait = Wait::never;
-};
-DeviceNeeds device_needs(const Plan& plan, const std::string& wish) {
-  DeviceNeeds needs;
-  if (wish == "cpu") return needs;
-  for (const PlannedStage& stage : plan.stages) {
-    bool cpu = stage.implementations.empty();
-    // A stage that keeps state can't move to a device later.
-    if ((stage.stage->entry.descriptor->traits & SLUICE_TRAIT_ORDERED) != 0 && stage.implementations.size() > 1) needs.wait = Wait::for_devices;
-    for (const std::uint32_t k : stage.implementations) {
-      if (std::string_view(stage.stage->entry.descriptor->implementations[k].device) == "cpu")
-        cpu = true;
-      else
-        needs.devices = Devices::possible;
-    }
-    if (!cpu) needs.wait = Wait::for_devices;
-  }
-  return needs;
 }
 
 }  // namespace

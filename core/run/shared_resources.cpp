@@ -16,7 +16,7 @@ namespace {
 std::string own_key(const ResolvedStage& resource) {
   if (follows(resource)) return "";
   RunIdentity identity;
-  add_stage(resource, "", identity);
+  add_resource(resource, identity);
   for (const PlannedFile& file : files_of(resource, "resource")) {
     if (file.use == FileUse::writes) return "";
     // What lies beside an input may come, and go, without the resource being another one.

@@ -27,7 +27,7 @@ void for_each_input(const ResolvedStage& stage, const Each& each) {
   const sluice_stage_descriptor& d = *stage.entry.descriptor;
   bool is_first = true;
   for (std::size_t i = 0; i < d.parameter_count && i < stage.values.size(); ++i) {
-    if (d.parameters[i].type != SLUICE_PATH || !reads_files(stage, i)) continue;
+    if (file_use(stage, i) != FileUse::reads) continue;
     const bool is_read_once = std::exchange(is_first, false) && d.kind == SLUICE_SOURCE;
     if (stage.values[i].is_set == 0) continue;
     const std::vector<std::string> names = input_files_detail::words(stage.values[i].text, "\n");

@@ -3,8 +3,6 @@
 #include "shard/pipeline_tree.hpp"
 
 #include <algorithm>
-#include <filesystem>
-#include <functional>
 #include <sluice/failure.hpp>
 #include <span>
 #include <utility>
@@ -22,10 +20,10 @@ std::span<const sluice_parameter> parameters_of(const ResolvedStage& stage) {
   return {stage.entry.descriptor->parameters, stage.entry.descriptor->parameter_count};
 }
 
-Tree stage_tree(const ResolvedPipeline& pipeline, const ResolvedStage& stage, const std::function<std::string(std::size_t)>& value) {
+Tree stage_tree(const ResolvedPipeline& pipeline, const ResolvedStage& stage) {
   Tree params = Tree::object(), inputs = Tree::array(), feedback = Tree::array(), resources = Tree::object();
   for (std::size_t i = 0; i < parameters_of(stage).size(); ++i)
-    if (stage.values[i].is_set != 0) params[parameters_of(stage)[i].name] = value(i);
+    if (stage.values[i].is_set != 0) params[parameters_of(stage)[i].name] = value_text(parameters_of(stage)[i], stage.values[i]);
   for (const std::size_t input : stage.inputs) inputs.push_back(pipeline.stages[input].name);
   for (const std::size_t sink : stage.feedback) feedback.push_back(pipeline.stages[sink].name);
   for (std::size_t slot = 0; slot < stage.resources.size(); ++slot)
@@ -124,37 +122,12 @@ void connect_resources(ResolvedStage& stage, const Tree& tree, const std::vector
   }
 }
 
-// "a/b.bam\nc.bam": each by its last name.
-std::string last_names(const std::string& text) {
-  std::string names;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find('\n', begin), text.size());
-    const std::string one = text.substr(begin, end - begin);
-    const std::string last = std::filesystem::path(one).filename().string();
-    names += (begin == 0 ? "" : "\n") + (last.empty() ? one : last);
-    begin = end + 1;
-  }
-  return names;
-}
-
 }  // namespace
-
-std::vector<std::size_t> written_files(const ResolvedStage& stage) {
-  std::vector<std::size_t> files;
-  for (std::size_t i = 0; i < parameters_of(stage).size(); ++i)
-    if (parameters_of(stage)[i].type == SLUICE_PATH && stage.values[i].is_set != 0 && *stage.values[i].text != '\0' && !reads_files(stage, i) &&
-        (has_role(stage, i, SLUICE_ROLE_WRITES) || stage.entry.descriptor->kind == SLUICE_SINK))
-      files.push_back(i);
-  return files;
-}
 
 Tree pipeline_tree(const ResolvedPipeline& pipeline) {
   Tree resources = Tree::object(), stages = Tree::object();
-  const auto put = [&](Tree& list, const ResolvedStage& stage) {
-    list[stage.name] = stage_tree(pipeline, stage, [&](std::size_t i) { return value_text(parameters_of(stage)[i], stage.values[i]); });
-  };
-  for (const ResolvedStage& resource : pipeline.resources) put(resources, resource);
-  for (const ResolvedStage& stage : pipeline.stages) put(stages, stage);
+  for (const ResolvedStage& resource : pipeline.resources) resources[resource.name] = stage_tree(pipeline, resource);
+  for (const ResolvedStage& stage : pipeline.stages) stages[stage.name] = stage_tree(pipeline, stage);
   return {{"name", pipeline.name}, {"file", pipeline.file}, {"parameters", pipeline.parameters}, {"resources", resources}, {"stages", stages}};
 }
 
@@ -182,39 +155,6 @@ ResolvedPipeline pipeline_from_tree(const Tree& tree, const Registry& registry) 
   }
   pipeline.connected = !pipeline.stages.empty();
   return pipeline;
-}
-
-Tree comparable_tree(const ResolvedPipeline& pipeline) {
-  const auto text_of = [&](const ResolvedStage& stage, std::size_t i) -> std::string {
-    const sluice_parameter& parameter = parameters_of(stage)[i];
-    const std::string text = value_text(parameter, stage.values[i]);
-    if (parameter.type != SLUICE_STRING && parameter.type != SLUICE_PATH) return text;
-    const std::vector<std::size_t> written = written_files(stage);
-    if (has_role(stage, i, SLUICE_ROLE_WRITES) || std::find(written.begin(), written.end(), i) != written.end()) return "";
-    return reads_files(stage, i) ? last_names(text) : text;
-  };
-  Tree resources = Tree::object(), stages = Tree::object();
-  for (const ResolvedStage& resource : pipeline.resources)
-    resources[resource.name] = stage_tree(pipeline, resource, [&](std::size_t i) { return text_of(resource, i); });
-  for (const ResolvedStage& stage : pipeline.stages)
-    stages[stage.name] = stage_tree(pipeline, stage, [&](std::size_t i) { return text_of(stage, i); });
-  return {{"resources", resources}, {"stages", stages}};
-}
-
-std::string tree_difference(const Tree& a, const Tree& b) {
-  if (a == b) return "";
-  if (!a.is_object() || !b.is_object())
-    return " is " + a.dump(-1, ' ', false, Tree::error_handler_t::replace) + " and " + b.dump(-1, ' ', false, Tree::error_handler_t::replace);
-  const auto below = [](const std::string& key, const std::string& rest) {
-    return rest.empty() ? "" : rest.front() == ' ' ? key + rest : key + "." + rest;
-  };
-  for (const auto& [key, value] : a.items()) {
-    if (!b.contains(key)) return below(key, " is there and is not");
-    if (std::string difference = below(key, tree_difference(value, b.at(key))); !difference.empty()) return difference;
-  }
-  for (const auto& [key, value] : b.items())
-    if (!a.contains(key)) return below(key, " is not there and is");
-  return " is in another order";
 }
 
 }  // namespace sluice

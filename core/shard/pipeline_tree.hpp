@@ -16,13 +16,4 @@ nlohmann::ordered_json pipeline_tree(const ResolvedPipeline& pipeline);
 // (config/made_stage.hpp) is not looked for: such stages are known by their words.
 ResolvedPipeline pipeline_from_tree(const nlohmann::ordered_json& tree, const Registry& registry);
 
-// The parameters of a stage that name files which it writes: those that say so, and paths of sinks that say nothing. Indexes of the descriptor.
-std::vector<std::size_t> written_files(const ResolvedStage& stage);
-
-// What decides what comes out, and is alike for all shards: without the names of the files that are written, and with inputs by their last names.
-nlohmann::ordered_json comparable_tree(const ResolvedPipeline& pipeline);
-
-// Where two trees differ, in words: "stages.map.params.k is 15 and 17"; "" if nowhere.
-std::string tree_difference(const nlohmann::ordered_json& a, const nlohmann::ordered_json& b);
-
 }  // namespace sluice

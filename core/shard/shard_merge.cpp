@@ -7,6 +7,7 @@
 #include <sluice/file_parts.hpp>
 #include <utility>
 
+#include "plan/plan_files.hpp"
 #include "run/run_context.hpp"
 #include "shard/file_joining.hpp"
 #include "shard/pipeline_tree.hpp"
@@ -29,7 +30,7 @@ Tree renamed(Tree pipeline, const ShardManifest& shard, const std::string& outpu
 void leave_out_other_files(ResolvedPipeline& pipeline, const ShardManifest& shard) {
   for (ResolvedStage& stage : pipeline.stages) {
     if (stage.name != shard.stage) continue;
-    for (const std::size_t i : written_files(stage)) {
+    for (const std::size_t i : files_written_by(stage)) {
       const sluice_parameter& parameter = stage.entry.descriptor->parameters[i];
       if (parameter.name == shard.parameter) continue;
       if (parameter.required != 0)

@@ -7,7 +7,6 @@
 
 #include "plan/plan_files.hpp"
 #include "shard/file_joining.hpp"
-#include "shard/pipeline_tree.hpp"
 
 namespace sluice {
 namespace {
@@ -62,7 +61,7 @@ class ShardPlanner {
 
   void look_at_stage(std::size_t i) {
     const ResolvedStage& stage = *plan_.stages[i].stage;
-    if (!written_files(stage).empty()) problem(name(i) + " writes a file that is no output of rows");
+    if (!files_written_by(stage).empty()) problem(name(i) + " writes a file that is no output of rows");
     if (!stage.feedback.empty()) problem(name(i) + " goes on with what sinks have written");
     if (descriptor(i).kind == SLUICE_SOURCE) return look_at_source(i);
     if (result_.behind[i] || takes_all(i)) return;
@@ -79,7 +78,7 @@ class ShardPlanner {
 
   void look_at_sink(std::size_t i) {
     const ResolvedStage& stage = *plan_.stages[i].stage;
-    const std::vector<std::size_t> files = written_files(stage);
+    const std::vector<std::size_t> files = files_written_by(stage);
     if (!result_.behind[i] && !has(i, SLUICE_TRAIT_CONCATENATES)) return problem(name(i) + " needs all rows");
     if (files.empty()) problem(name(i) + " writes no file");
     for (const std::size_t parameter : files) {

@@ -7,9 +7,9 @@
 #include <limits>
 
 #include "machine/atomic_file.hpp"
-#include "machine/checksum.hpp"
 #include "observe/file_digest.hpp"
 #include "run/output_files.hpp"
+#include "run/run_identity.hpp"
 #include "shard/pipeline_tree.hpp"
 #include "shard/state_file.hpp"
 
@@ -71,11 +71,7 @@ nlohmann::ordered_json used_plugins(const ResolvedPipeline& pipeline) {
 }
 
 ShardRun::ShardRun(const Plan& plan, const ShardPlan& shards, ShardNumber number, std::string version)
-    : plan_(plan),
-      shards_(shards),
-      number_(number),
-      version_(std::move(version)),
-      hash_(Checksum::text_of(comparable_tree(plan.pipeline).dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace))) {}
+    : plan_(plan), shards_(shards), number_(number), version_(std::move(version)), hash_(checksum_of(identity_of_parts(plan.pipeline))) {}
 
 void ShardRun::set(RunOptions& options) const {
   options.part = number_.part;

@@ -11,6 +11,7 @@
 
 #include "config/diagnostic.hpp"
 #include "machine/checksum.hpp"
+#include "run/run_identity.hpp"
 #include "shard/pipeline_tree.hpp"
 #include "shard/shard_run.hpp"
 
@@ -61,14 +62,22 @@ void keep_output(std::vector<ShardManifest>& shards, const std::string& of) {
   throw Failure::input(a.text() + " and " + b.text() + " don't belong together: " + what, remedy);
 }
 
-void check_pair(const ShardManifest& a, const ShardManifest& b, const Tree& pipeline_a, const Tree& pipeline_b) {
+// Of an object of texts.
+RunIdentity texts_of(const Tree& tree) {
+  RunIdentity texts;
+  for (const auto& [key, value] : tree.items()) texts[key] = value.is_string() ? value.get<std::string>() : value.dump();
+  return texts;
+}
+
+void check_pair(const ShardManifest& a, const ShardManifest& b, const RunIdentity& pipeline_a, const RunIdentity& pipeline_b) {
   if (a.parts != b.parts) refuse_pair(a, b, "they are of other numbers of shards");
   if (a.stage != b.stage || a.parameter != b.parameter) refuse_pair(a, b, "they are of the outputs of '" + a.stage + "' and of '" + b.stage + "'");
   if (a.version != b.version) refuse_pair(a, b, "they were made by sluice " + a.version + " and " + b.version);
-  if (const std::string difference = tree_difference(a.plugins, b.plugins); !difference.empty()) refuse_pair(a, b, "the plugin " + difference);
-  if (const std::string difference = tree_difference(pipeline_a, pipeline_b); !difference.empty()) refuse_pair(a, b, difference);
+  if (const std::string difference = difference_of_two(texts_of(a.plugins), texts_of(b.plugins)); !difference.empty())
+    refuse_pair(a, b, "the plugin " + difference);
+  if (const std::string difference = difference_of_two(pipeline_a, pipeline_b); !difference.empty()) refuse_pair(a, b, difference);
   for (std::size_t i = 0; i < std::min(a.inputs.size(), b.inputs.size()); ++i)
-    if (const std::string difference = tree_difference(a.inputs[i], b.inputs[i]); !difference.empty())
+    if (const std::string difference = difference_of_two(texts_of(a.inputs[i]), texts_of(b.inputs[i])); !difference.empty())
       refuse_pair(a, b, "the input " + a.inputs[i].value("name", "") + ": " + difference);
   if (a.inputs.size() != b.inputs.size())
     refuse_pair(a, b, "they read " + std::to_string(a.inputs.size()) + " and " + std::to_string(b.inputs.size()) + " files");
@@ -115,15 +124,15 @@ void check_shards(std::vector<ShardManifest>& shards, const Registry& registry, 
   if (first.version != version)
     throw Failure::input(first.text() + " was made by sluice " + first.version + ", this is " + version,
                          "merge with the sluice that made the shards");
-  Tree expected;
+  RunIdentity expected;
   for (const ShardManifest& shard : shards) {
     const ResolvedPipeline pipeline = pipeline_from_tree(shard.pipeline, registry);
-    Tree own = comparable_tree(pipeline);
-    if (Checksum::text_of(own.dump(-1, ' ', false, Tree::error_handler_t::replace)) != shard.pipeline_hash)
+    RunIdentity own = identity_of_parts(pipeline);
+    if (checksum_of(own) != shard.pipeline_hash)
       throw Failure::input("the manifest of " + shard.text() + " is damaged: its pipeline is not the one that was run", "make this shard again");
     if (&shard == &first) {
       expected = std::move(own);
-      if (const std::string difference = tree_difference(first.plugins, used_plugins(pipeline)); !difference.empty())
+      if (const std::string difference = difference_of_two(texts_of(first.plugins), texts_of(used_plugins(pipeline))); !difference.empty())
         throw Failure::input(first.text() + " was made by other plugins than those here: " + difference,
                              "merge with the plugins that made the shards");
     } else {

@@ -132,8 +132,9 @@ class RunHandle:
     def wait(self, seconds: float) -> bool:
         return bool(_l.lib.sluice_run_wait(self.handle, seconds))
 
-    def interrupt(self) -> None:
-        _l.lib.sluice_run_interrupt(self.handle)
+    def interrupt(self) -> bool:
+        """False: the run is over."""
+        return bool(_l.lib.sluice_run_interrupt(self.handle))
 
     def snapshot(self) -> dict[str, Any]:
         return json.loads(_l.taken_text(_l.lib.sluice_run_snapshot(self.handle)) or "{}")

@@ -80,7 +80,7 @@ class StageError(Error):
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C: what was finished by then is in NAME.partial. `report` says how far the run came."""
+    """Ctrl-C: what was finished by then is in NAME.partial, or all of it in the outputs. `report` says how far the run came."""
 
     def __init__(self, report: "Report | None"):
         self.report = report

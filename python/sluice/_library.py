@@ -166,7 +166,7 @@ def _load() -> ctypes.CDLL:
         "sluice_run_execute": (c_int32, [run]),
         "sluice_run_start": (c_int32, [run]),
         "sluice_run_wait": (c_int32, [run, c_double]),
-        "sluice_run_interrupt": (None, [run]),
+        "sluice_run_interrupt": (c_int32, [run]),
         "sluice_run_snapshot": (text, [run]),
         "sluice_run_next_line": (text, [run, POINTER(c_int32)]),
         "sluice_run_report": (text, [run]),

@@ -117,7 +117,7 @@ def finished_report(handle: RunHandle, progress: Callable[[Progress], Any] | Non
     if handle.status() != _l.OK:
         raise error_of(handle.problems())
     handle.start()
-    interrupted = False
+    interrupted = over = False
     next_call = time.monotonic() + interval
     while True:
         try:
@@ -130,13 +130,14 @@ def finished_report(handle: RunHandle, progress: Callable[[Progress], Any] | Non
                 break
         except KeyboardInterrupt:
             interrupted = True
-            handle.interrupt()
+            over = not handle.interrupt()
         except BaseException:  # of the callback: nobody wants the rest
             handle.interrupt()
             handle.interrupt()
             raise
     report = Report(handle.report() or {})
-    if interrupted and report.data.get("state") != "finished":
+    # Of a run that follows files the first one is the end of the input.
+    if interrupted and (over or handle.status() == _l.END or report.data.get("state") != "finished"):
         raise Interrupted(report)
     raise_if_failed(handle, report)
     return report

@@ -108,7 +108,8 @@ typedef struct sluice_run_request {
 SLUICE_API sluice_run* sluice_run_new(sluice_engine* engine, const sluice_run_request* request);
 /* Ends the run at once if it still goes on, but for an exported stream. Batches that were given out live on. */
 SLUICE_API void sluice_run_free(sluice_run* run);
-/* Ends every run of the process at once and waits for it: before what its stages are written in goes away. [thread-safe] */
+/* Ends every run of the process at once (what has all its work done still gets its names) and waits for it, whichever thread is in it: before what
+ * its stages are written in goes away. A run that was made, but not begun, ends without beginning. Not from within a stage. [thread-safe] */
 SLUICE_API void sluice_end_all_runs(void);
 
 /* SLUICE_OK: all is well (so far); SLUICE_END: interrupted, or the stream was closed before its end; else the first error. */
@@ -133,9 +134,11 @@ SLUICE_API sluice_status sluice_run_execute(sluice_run* run);
 SLUICE_API sluice_status sluice_run_start(sluice_run* run);
 /* Waits so long for the end of a started run; < 0: for ever. 1: it has ended, 0: it has not. [thread-safe] */
 SLUICE_API int32_t sluice_run_wait(sluice_run* run, double seconds);
-/* First call: sources stop, what is under way is finished, outputs are kept as NAME.partial. Second call: everything stops, nothing is kept.
+/* First call: sources stop, what is in flight is finished, outputs are kept as NAME.partial. Second call: everything stops, nothing is kept. Of a run
+ * that follows files one call more comes first: what is there is finished, and the outputs are whole. Where all work is done already, the first call
+ * leaves the outputs whole, and the second takes them back (docs/design/ending.md). Returns 0 where the run is over, and stays as it ended, else 1.
  * [thread-safe, async-signal-safe] */
-SLUICE_API void sluice_run_interrupt(sluice_run* run);
+SLUICE_API int32_t sluice_run_interrupt(sluice_run* run);
 /* JSON: {"seconds", "progress" (0 to 1; null: unknown), "memory_bytes", "batches_in_flight", "stages": [{"name", "role", "rows_in", "rows_out",
  * "failed", "busy_seconds"}]}. [thread-safe] */
 SLUICE_API char* sluice_run_snapshot(const sluice_run* run);

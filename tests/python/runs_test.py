@@ -191,6 +191,20 @@ class Parts(unittest.TestCase):
 
 
 class Interrupts(unittest.TestCase):
+    def test_ctrl_c_when_the_outputs_are_there(self):
+        """It ends the program as at any other time, and the outputs are whole."""
+
+        raised_once = []
+
+        def progress(now):
+            if os.path.exists("late.paf") and not raised_once:
+                raised_once.append(now)
+                raise KeyboardInterrupt
+
+        with self.assertRaises(sluice.Interrupted) as raised:
+            sluice.run("map", **MAP, output="late.paf", progress=progress, progress_interval=0.001)
+        self.assertEqual(raised.exception.report.state, "finished")
+
     def test_ctrl_c(self):
         """The stage sends the signal, and goes on once the main thread has told the run."""
         program = textwrap.dedent("""

@@ -7,12 +7,13 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
-#include "library/run_settings.hpp"
 #include "observe/account_writer.hpp"
 #include "observe/report.hpp"
 #include "observe/run_history.hpp"
 #include "observe/trace.hpp"
+#include "session/run_settings.hpp"
 
 namespace sluice {
 
@@ -25,8 +26,8 @@ class RunRecords {
   // While the run goes on.
   void begin(std::function<RunStatistics()> snapshot);
   void end();
-  // Writes what is asked for. Returns "" or what went wrong.
-  std::string finish(const RunResult& result, const Registry& registry, const ReportContext& context);
+  // Writes what is asked for. Returns what went wrong, which the context's exit code then says, too.
+  std::vector<std::string> finish(const RunResult& result, const Registry& registry, ReportContext& context);
 
  private:
   const RunSettings& settings_;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #pragma once
-// What `sluice` returns to the shell. docs/pipeline-reference.md lists them for users.
+// What `sluice` returns to the shell, and a run of a program says in its report. docs/pipeline-reference.md lists them for users.
 
-namespace sluice::cli {
+namespace sluice {
 
 enum ExitCode : int {
   exit_ok = 0,
@@ -15,4 +15,7 @@ enum ExitCode : int {
   exit_closed_pipe = 141  // the reader of an output has gone: the process dies of SIGPIPE, as other filters do
 };
 
-}  // namespace sluice::cli
+// Behind a run: something about it could not be written.
+constexpr int with_problem(int code) { return code == exit_ok || code == exit_bad_reads ? static_cast<int>(exit_failed) : code; }
+
+}  // namespace sluice

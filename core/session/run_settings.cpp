@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
-#include "library/run_settings.hpp"
+#include "session/run_settings.hpp"
 
 #include <algorithm>
 #include <functional>
@@ -8,14 +8,14 @@
 #include <memory>
 
 #include "config/parameter_value.hpp"
+#include "config/pipeline.hpp"
+#include "config/sample_table.hpp"
 #include "machine/machine_profile.hpp"
 #include "observe/report_writer.hpp"
 #include "sched/policy_table.hpp"
 
 namespace sluice {
 namespace {
-
-const Location place{"options of the run", 0, 0};
 
 struct Setting {
   ValueRule rule;
@@ -24,12 +24,6 @@ struct Setting {
 
 int log_level_named(const std::string& name) {
   return name == "debug" ? SLUICE_LOG_DEBUG : name == "warning" ? SLUICE_LOG_WARNING : name == "error" ? SLUICE_LOG_ERROR : SLUICE_LOG_INFO;
-}
-
-void take_profile(RunOptions& options, const std::string& file) {
-  if (file == "none") return;
-  LoadedProfile loaded = load_profile(file.empty() ? default_profile_file() : std::filesystem::path(file));
-  if (!loaded.profile.costs().empty()) options.profile = std::make_shared<const MachineProfile>(std::move(loaded.profile));
 }
 
 std::vector<std::string> devices_of(const Registry& registry) {
@@ -42,17 +36,7 @@ std::vector<std::string> devices_of(const Registry& registry) {
   return names;
 }
 
-// The option's value is looked at; with "auto" and "cpu" no driver is woken.
-void check_device(const std::string& device, const Registry& registry, Diagnostics& diagnostics) {
-  if (device == "auto" || device == "cpu") return;
-  const std::vector<std::string> names = devices_of(registry);
-  if (std::find(names.begin(), names.end(), device) != names.end()) return;
-  std::string all;
-  for (const std::string& name : names) all += (all.empty() ? "" : ", ") + name;
-  diagnostics.error(place, "", "device: there is no device '" + device + "' on this machine", "choose one of: " + all + "; sluice doctor says why");
-}
-
-std::map<std::string, Setting> known_settings(RunSettings& s, std::string& profile) {
+std::map<std::string, Setting> known_settings(RunSettings& s, Diagnostics& diagnostics) {
   RunOptions& o = s.options;
   const ValueRule text{SLUICE_STRING, {}, {}, {}, ""}, bytes{SLUICE_SIZE, 16 << 20, {}, {}, "bytes"};
   const auto texts = [&](std::string& to) { return [&to](const sluice_value&, const std::string& value) { to = value; }; };
@@ -66,7 +50,7 @@ std::map<std::string, Setting> known_settings(RunSettings& s, std::string& profi
       {"gpu_memory", {bytes, size(o.device_memory_bytes)}},
       {"batch_work", {{SLUICE_FLOAT, 1, {}, {}, ""}, [&o](const sluice_value& v, const std::string&) { o.batch_work = v.real; }}},
       {"policy", {{SLUICE_CHOICE, {}, {}, policy_names(), ""}, texts(o.policy)}},
-      {"profile", {text, texts(profile)}},
+      {"profile", {text, texts(s.profile_file)}},
       {"watchdog", {{SLUICE_FLOAT, 0, {}, {}, "seconds"}, [&o](const sluice_value& v, const std::string&) { o.watchdog_seconds = v.real; }}},
       {"executor",
        {{SLUICE_CHOICE, {}, {}, {"flow_graph", "serial"}, ""},
@@ -86,32 +70,70 @@ std::map<std::string, Setting> known_settings(RunSettings& s, std::string& profi
       {"report", {text, [&s](const sluice_value&, const std::string& file) { s.reports.push_back(file); }}},
       {"account", {text, texts(s.account_file)}},
       {"trace", {text, texts(s.trace_file)}},
+      {"inject_device_fault",
+       {text,
+        [&](const sluice_value&, const std::string& fault) {
+          if (const auto rule = parse_device_fault(fault))
+            o.device_faults.push_back(*rule);
+          else
+            diagnostics.error(s.place(), "", s.spelled("inject_device_fault") + ": '" + fault + "' is no fault",
+                              "give memory@N, kernel@N or lost@N, perhaps with ,every=M");
+        }}},
   };
 }
 
 }  // namespace
 
-std::vector<PlannedFile> RunSettings::files() const {
+Location place_of(Spelling spelling) { return {spelling == Spelling::options ? "command line" : "options of the run", 0, 0}; }
+
+std::string spelled(const std::string& name, Spelling spelling) { return spelling == Spelling::options ? "--" + kebab_case(name) : name; }
+
+std::vector<PlannedFile> RunSettings::files(ProfileUse use) const {
   std::vector<PlannedFile> files;
+  const auto writes = [&](const std::string& file, const char* name) {
+    if (!file.empty()) files.push_back({file, FileUse::writes, true, false, spelled(name)});
+  };
   for (const std::string& report : reports)
-    for (const std::string& file : files_of_report(report)) files.push_back({file, FileUse::writes, true, false, "report"});
-  if (!trace_file.empty()) files.push_back({trace_file, FileUse::writes, true, false, "trace"});
-  if (!account_file.empty()) files.push_back({account_file, FileUse::writes, true, false, "account"});
+    for (const std::string& file : files_of_report(report)) writes(file, "report");
+  writes(trace_file, "trace");
+  writes(account_file, "account");
+  const std::filesystem::path profile = profile_file.empty() ? default_profile_file() : std::filesystem::path(profile_file);
+  if (use == ProfileUse::writes) writes(profile_file, "profile");
+  if (use == ProfileUse::reads && !profile.empty() && profile != "none")
+    files.push_back({profile.string(), FileUse::reads, false, true, profile_file.empty() ? "the machine profile" : spelled("profile")});
   return files;
 }
 
-RunSettings read_settings(const std::vector<std::pair<std::string, std::string>>& settings, const Registry& registry, Diagnostics& diagnostics) {
+std::shared_ptr<const MachineProfile> RunSettings::profile(std::string& problem) const {
+  if (profile_file == "none") return nullptr;
+  LoadedProfile loaded = load_profile(profile_file.empty() ? default_profile_file() : std::filesystem::path(profile_file));
+  problem = loaded.problem;
+  if (problem.empty() && !profile_file.empty() && !std::filesystem::exists(profile_file))
+    problem = "there is no machine profile " + profile_file + ": the run learns the speeds itself";
+  if (loaded.profile.costs().empty()) return nullptr;
+  return std::make_shared<const MachineProfile>(std::move(loaded.profile));
+}
+
+RunSettings RunSettings::of_sample(const std::string& sample) const {
+  RunSettings own = *this;
+  for (std::string* file : {&own.trace_file, &own.account_file}) *file = with_sample(*file, sample);
+  for (std::string& report : own.reports) report = with_sample(report, sample);
+  return own;
+}
+
+RunSettings read_settings(const std::vector<std::pair<std::string, std::string>>& settings, Spelling spelling, Diagnostics& diagnostics) {
   RunSettings result;
+  result.spelling = spelling;
   result.options.checkpoints = {30, 0.01};
-  std::string profile;
-  const std::map<std::string, Setting> known = known_settings(result, profile);
+  const std::map<std::string, Setting> known = known_settings(result, diagnostics);
   for (const auto& [name, text] : settings) {
     const auto setting = known.find(name);
     if (setting == known.end()) {
       std::vector<std::string> names;
       for (const auto& entry : known) names.push_back(entry.first);
       const std::string near = nearest_name(name, names);
-      diagnostics.error(place, "", "there is no option '" + name + "'", near.empty() ? "see docs/python.md" : "did you mean '" + near + "'?");
+      diagnostics.error(result.place(), "", "there is no option '" + name + "'",
+                        near.empty() ? "see docs/python.md" : "did you mean '" + near + "'?");
       continue;
     }
     sluice_value value{};
@@ -119,11 +141,19 @@ RunSettings read_settings(const std::vector<std::pair<std::string, std::string>>
     if (problem.message.empty())
       setting->second.take(value, text);
     else
-      diagnostics.error(place, "", name + ": " + problem.message, problem.remedy);
+      diagnostics.error(result.place(), "", result.spelled(name) + ": " + problem.message, problem.remedy);
   }
-  check_device(result.options.device, registry, diagnostics);
-  if (result.options.device != "cpu") take_profile(result.options, profile);
   return result;
+}
+
+void check_device(const std::string& device, Spelling spelling, const Registry& registry, Diagnostics& diagnostics) {
+  if (device == "auto" || device == "cpu") return;
+  const std::vector<std::string> names = devices_of(registry);
+  if (std::find(names.begin(), names.end(), device) != names.end()) return;
+  std::string all;
+  for (const std::string& name : names) all += (all.empty() ? "" : ", ") + name;
+  diagnostics.error(place_of(spelling), "", spelled("device", spelling) + ": there is no device '" + device + "' on this machine",
+                    "choose one of: " + all + "; sluice doctor says why");
 }
 
 }  // namespace sluice

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
-#include "library/run_records.hpp"
+#include "session/run_records.hpp"
 
 #include <algorithm>
 #include <utility>
 
 #include "machine/atomic_file.hpp"
 #include "observe/report_writer.hpp"
+#include "session/exit_code.hpp"
 
 namespace sluice {
 
@@ -26,20 +27,23 @@ void RunRecords::end() {
   if (activity_) activity_->give(history_);
 }
 
-std::string RunRecords::finish(const RunResult& result, const Registry& registry, const ReportContext& context) {
-  std::string problem;
-  const auto note = [&](std::string found) {
-    if (problem.empty()) problem = std::move(found);
+std::vector<std::string> RunRecords::finish(const RunResult& result, const Registry& registry, ReportContext& context) {
+  std::vector<std::string> problems;
+  const auto note = [&](std::string problem) {
+    if (problem.empty()) return;
+    problems.push_back(std::move(problem));
+    context.exit_code = with_problem(context.exit_code);
   };
   if (trace_) note(trace_->finish());
   if (account_ && result.state != RunState::failed) note(account_->finish(result.statistics));
+  if (!settings_.reports.empty()) context.files = digests_of(plan_, registry, result.statistics.outputs);
   for (const std::string& report : settings_.reports) note(write_report(report, result, plan_, registry, context, history_));
-  return problem;
+  return problems;
 }
 
 void check_records(const RunSettings& settings, Diagnostics& diagnostics) {
-  const auto refuse = [&](const std::string& option, const std::string& problem) {
-    if (!problem.empty()) diagnostics.error({"options of the run", 0, 0}, "", option + ": " + problem, "give another name");
+  const auto refuse = [&](const char* setting, const std::string& problem) {
+    if (!problem.empty()) diagnostics.error(settings.place(), "", settings.spelled(setting) + ": " + problem, "give another name");
   };
   if (!settings.trace_file.empty()) refuse("trace", why_not_writable(settings.trace_file));
   if (!settings.account_file.empty()) refuse("account", why_not_writable(settings.account_file));
