@@ -113,7 +113,7 @@ std::string read_records(const std::string& path, int& records) {
     RecordsInOrder::check_mark(*file, path);
     const Header header(sam_hdr_read(file.get()));
     const Record record(bam_init1());
-    RecordsInOrder in_order(*file, *header, path);
+    RecordsInOrder in_order(*file, *header, path, path);
     while (in_order.next(*record)) ++records;
     return in_order.ends_inside_line() ? "inside a line" : "";
   } catch (const sluice::Failure& failure) {
