@@ -91,7 +91,7 @@ void on_signal(bool may_end_input, bool ends_soon) {
   if (answer != LifeAnswer::ends_input) was_interrupted = true;
   if (answer == LifeAnswer::never_begins)
     if (const Running begun_meanwhile; begun_meanwhile) begun_meanwhile->tell(LifeEvent::first_interrupt);
-  tell(ends_soon ? "\nsluice: terminated: two seconds for what is in flight\n" : words_of(answer));
+  tell(ends_soon && count == 1 ? "\nsluice: terminated: two seconds for what is in flight\n" : words_of(answer));
   if (count == 2 || ends_soon) end_soon();
   errno = error;
 }

@@ -157,7 +157,7 @@ TEST_CASE("an interrupt drains, keeps what is finished beside the output, and re
                             "5", "--set", announced},
                            {send(SIGINT, announcement)});
   CHECK(outcome.code == 130);
-  CHECK(outcome.says("interrupted: finishing what is under way"));
+  CHECK(outcome.says("interrupted: finishing what is in flight"));
   CHECK(outcome.says("what was finished is in"));
   CHECK_FALSE(std::filesystem::exists(folder.path("out")));
   CHECK(folder.read("out.partial").starts_with("1\n2\n3\n"));
