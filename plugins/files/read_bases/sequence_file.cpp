@@ -112,7 +112,7 @@ void SequenceStream::fill() {
 bool SequenceStream::next(SequenceRecord& record) {
   if (filled_ == 0 && !at_end_) fill();
   if (!format_known_) {
-    if (filled_ == 0) throw Failure::input("'" + path_ + "' is empty", "give a FASTA or FASTQ file");
+    if (filled_ == 0) return false;
     if (!guess_format({buffer_.data(), filled_}, format_))
       throw Failure::input("'" + path_ + "' is neither FASTA nor FASTQ: it starts with neither '>' nor '@'", "give a FASTA or FASTQ file");
     format_known_ = true;
@@ -303,7 +303,7 @@ void SequenceFile::decompress_to_temporary_file(OpenReport& report, const char* 
   file_.replace(file);
   file_bytes_ = text_bytes_ = total;
   keep_index_ = false;
-  if (total == 0) fail("is empty", "give a FASTA or FASTQ file");
+  if (total == 0) return;
   report.warnings.push_back("'" + path_ + "' is " + format + ", which has no random access: decompressed to " + std::to_string(total >> 20) +
                             " MiB in '" + folder.string() + "' for this run; compress it with `bgzip` to save this");
 }

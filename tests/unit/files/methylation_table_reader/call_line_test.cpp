@@ -126,7 +126,7 @@ TEST_CASE("tables of frequencies become sites, also several one after the other"
     const TableFile wrong(text);
     return run_stage<FrequencyTableReader>().with({{"path", wrong.path()}}).run().message;
   };
-  CHECK(message("").find("does not begin as a table of frequencies") != std::string::npos);
+  CHECK(message("").empty());  // no rows, and a warning
   CHECK(message(header + body).find("does not begin as a table of frequencies") != std::string::npos);
   for (const auto& [line, problem] : {std::pair<const char*, const char*>{"chr1\t1", "2 columns instead of 8"},
                                       {"\t1\t1\t1\t1\t1\t1\tA", "chromosome can't be ''"},

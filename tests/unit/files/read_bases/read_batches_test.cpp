@@ -228,7 +228,8 @@ TEST_CASE("any bytes give the same reads or the same message, however they are c
     if (round % 3 > 0) text = (round % 3 == 1 ? "@a\nAC\n+\nII\n@" : ">a\nAC\n>") + text;
     write(path, text);
     CAPTURE(text);
-    const Outcome expected = expected_of(path);
+    const bool is_empty = text.find_first_not_of("\r\n") == std::string::npos;  // lines without anything: no records
+    const Outcome expected = is_empty ? Outcome() : expected_of(path);
     whole += expected.problem.empty() ? 1 : 0;
     const std::size_t pieces = 1 + make.below(9), block = 1 + make.below(30);
     CAPTURE(pieces);
