@@ -3,6 +3,7 @@
 #pragma once
 // Sources that read several files one after the other: whose turn it is, at once or as they are written (sluice/followed_files.hpp).
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -132,7 +133,7 @@ class InputTurns {
   // The stage's position(): the number of a file, and what its reader says; of what is followed all that is known of each file.
   std::string position() {
     if (followed_) return followed_position();
-    if (!reader_) return std::to_string(paths_.size());
+    if (!reader_) return std::all_of(paths_.begin(), paths_.end(), is_regular_file) ? std::to_string(paths_.size()) : no_position;
     if (!is_regular_file(paths_[number_])) return no_position;
     return std::to_string(number_) + ":" + reader_->position();
   }

@@ -63,5 +63,5 @@ TEST_CASE("Branches that part and join again and again are planned at once") {
   }
   const Plan plan = planned(toml + "[stages.map]\nuse = \"toy_map\"\n[stages.sink]\nuse = \"toy_sink\"\nparams.output = \"/dev/null\"\n");
   CHECK(plan.stages.size() == 303);
-  CHECK(plan.stages.front().columns.size() == 1);
+  CHECK(plan.stages.front().columns.size() == 2);  // value, and read_id, by which rows are named
 }

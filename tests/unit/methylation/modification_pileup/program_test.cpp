@@ -116,7 +116,9 @@ TEST_CASE("the modBAM of simulated reads is counted as by brute force") {
   REQUIRE(sluice_runs("pileup --alignments " + at + "calls.sam --filter-percentile 30 --output " + at + "sites_of_sam.bed"));
   REQUIRE(sluice_runs("pileup --alignments " + at + "calls.bam --filter-percentile 30 --threads 1 --output " + at + "sites_of_bam.bed"));
   CHECK(contents(at + "sites_of_sam.bed") == contents(at + "sites_of_bam.bed"));
-  CHECK_FALSE(sluice_runs("pileup --alignments - --filter-percentile 30 --output " + at + "none.bed < " + at + "calls.bam 2> /dev/null"));
+  // What is read twice is kept where it cannot be.
+  REQUIRE(sluice_runs("pileup --alignments - --filter-percentile 30 --output " + at + "sites_of_pipe.bed < " + at + "calls.bam"));
+  CHECK(contents(at + "sites_of_pipe.bed") == contents(at + "sites_of_bam.bed"));
   CHECK(std::system(("gzip -dc " + at + "sites.bed.gz | cmp - " + at + "sites.bed").c_str()) == 0);
 }
 
