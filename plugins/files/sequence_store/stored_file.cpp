@@ -57,7 +57,7 @@ class Spool final : public LetterSink {
 };
 
 // False: uneven lines in a file that is scanned in place.
-bool scan(hts::TextFile& file, const std::string& path, SequenceScan& scan, const std::function<bool()>& cancelled) {
+bool scan(hts::TextFile& file, SequenceScan& scan, const std::function<bool()>& cancelled) {
   while (!cancelled()) {
     const std::string_view text = file.next();
     if (!text.empty()) {
@@ -112,7 +112,7 @@ StoredFile open_stored_files(const std::vector<std::string>& paths, const std::f
     hts::TextFile file({path, "", "check the path of the FASTA or FASTQ file"}, piece_bytes);
     SequenceScan packed(path, Places::packed, &spool, result.table);
     packed.begin_packed_at(spool.bytes());
-    scan(file, path, packed, cancelled);
+    scan(file, packed, cancelled);
     spool.flush();
   }
   result.why_spooled = "there are several files";
