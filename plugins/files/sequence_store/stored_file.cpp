@@ -92,13 +92,13 @@ StoredFile open_stored_file(const std::string& path, const Parallel& parallel, c
     if (scan_in_parts(result.file.number(), info.st_size, usual_part_bytes, parallel, cancelled, result.table)) return result;
     result.table = {};
     SequenceScan in_place(path, Places::in_text, nullptr, result.table);
-    if (scan(*file, path, in_place, cancelled)) return result;
+    if (scan(*file, in_place, cancelled)) return result;
     result.table = {};
     file.emplace(label, piece_bytes);
   }
   Spool spool;
   SequenceScan packed(path, Places::packed, &spool, result.table);
-  scan(*file, path, packed, cancelled);
+  scan(*file, packed, cancelled);
   spool.flush();
   result.spooled = spool.bytes();
   result.file = spool.release();
