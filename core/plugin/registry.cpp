@@ -142,7 +142,9 @@ void Registry::load_folder(const fs::path& folder) {
   std::vector<fs::path> files;
   for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error))
     if (it->path().extension() == ".so") files.push_back(it->path());
-  if (error && error != std::errc::no_such_file_or_directory) add_problem(folder, "folder cannot be read: " + error.message());
+  // Beside a program there may be another program of a folder's name.
+  const bool is_absent = error == std::errc::no_such_file_or_directory || error == std::errc::not_a_directory;
+  if (error && !is_absent) add_problem(folder, "folder cannot be read: " + error.message());
   std::sort(files.begin(), files.end());
   for (const fs::path& file : files) load_file(file);
 }
