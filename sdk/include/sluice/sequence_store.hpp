@@ -111,8 +111,8 @@ class SequenceStoreView {
     return all.empty() ? nullptr : reinterpret_cast<const char*>(all.data());
   }
 
-  // Bases [begin, end) of sequence `row` as upper case letters, U as T, to out[0 .. end - begin); 0 <= begin <= end <= length(row). `scratch` is working
-  // memory. Throws Failure (input) when the file cannot be read or has become shorter.
+  // Bases [begin, end) of sequence `row` as upper case letters, U as T, to out[0 .. end - begin); 0 <= begin <= end <= length(row). `scratch` is
+  // working memory. Throws Failure (input) when the file cannot be read or has become shorter.
   void fetch_bases(std::int64_t row, std::int64_t begin, std::int64_t end, char* out, std::vector<char>& scratch) const {
     if (const std::uint64_t* words = packed_bases(row); words != nullptr)
       return unpack_bases(words, static_cast<std::size_t>(begin), static_cast<std::size_t>(end), out);

@@ -132,8 +132,7 @@ TEST_CASE("alignments without the mark at their end are refused, and SAM that en
   CHECK(records == 2);
   CHECK(read_records(written(folder, "open.sam", text.substr(0, text.size() - 2), "wu"), records) == "inside a line");
   CHECK(records == 2);
-  CHECK(read_records(written(folder, "cut.sam", text.substr(0, text.size() - 14), "wu"), records).find("line 3") !=
-        std::string::npos);
+  CHECK(read_records(written(folder, "cut.sam", text.substr(0, text.size() - 14), "wu"), records).find("line 3") != std::string::npos);
   std::string path = written(folder, "blocks.sam.gz", text, "w");
   CHECK(read_records(path, records).empty());
   std::filesystem::resize_file(path, std::filesystem::file_size(path) - 28);
