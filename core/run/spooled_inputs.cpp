@@ -81,6 +81,7 @@ void SpooledInputs::take(const Plan& plan, const Taking& taking) {
   };
   std::map<std::string, Use> uses;
   const auto note = [&](const ResolvedStage& stage) {
+    if (follows(stage)) return;  // it takes files that grow, and refuses others itself
     for_each_input(stage, [&](std::size_t, const std::string& name, bool is_read_once) {
       Use& use = uses[name];
       use.is_read_again = use.is_read_again || ++use.readers > 1 || !is_read_once;
