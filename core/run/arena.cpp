@@ -17,10 +17,12 @@
 #include <latch>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <optional>
 #include <sluice/failure.hpp>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "machine/c_locale.hpp"
@@ -63,7 +65,12 @@ void throw_unless_threads_start(int threads) {
 class ThreadShare {
  public:
   explicit ThreadShare(int threads) : threads_(threads) { change(threads_); }
-  ~ThreadShare() { change(-threads_); }
+  ~ThreadShare() {
+    try {
+      change(-threads_);
+    } catch (const std::bad_alloc&) {  // the limit stays higher than it has to be
+    }
+  }
   ThreadShare(const ThreadShare&) = delete;
 
  private:
@@ -72,8 +79,12 @@ class ThreadShare {
     static int all = 0;
     static auto& limit = *new std::unique_ptr<tbb::global_control>;  // never destroyed: runs of other threads may still end
     const std::lock_guard lock(mutex);
-    all += by;
-    limit = all == 0 ? nullptr : std::make_unique<tbb::global_control>(tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(all));
+    if (by < 0) all += by;
+    std::unique_ptr<tbb::global_control> next;
+    if (const int wanted = by < 0 ? all : all + by; wanted > 0)
+      next = std::make_unique<tbb::global_control>(tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(wanted));
+    if (by > 0) all += by;
+    limit = std::move(next);
   }
   const int threads_;
 };

@@ -462,8 +462,11 @@ std::unique_ptr<TextInput> open_text_input(const std::string& path, FileHandle o
   char start[block_header_bytes] = {};
   const ssize_t got = hpeek(opened.get(), start, sizeof start);
   if (got < 0) cannot_read(path, errno);
-  // As HTSlib has it, which takes what is shorter for text.
-  const bool compressed = got == static_cast<ssize_t>(sizeof start) && std::memcmp(start, "\x1f\x8b", 2) == 0;
+  const bool compressed = got >= 2 && std::memcmp(start, "\x1f\x8b", 2) == 0;
+  // HTSlib takes less of gzip than a block's header for text.
+  if (compressed && got < static_cast<ssize_t>(sizeof start))
+    throw Failure::input("'" + path + "' is truncated or damaged: its compressed data ends or breaks after 0 bytes of text",
+                         "copy the file again and compare checksums");
   if (begins_as_zstd({start, static_cast<std::size_t>(got)})) return open_zstd_input(path, std::move(opened));
   auto raw = std::make_unique<RawBytes>(path, std::move(opened), begin);
   piece_bytes = std::clamp<std::size_t>(piece_bytes, 1, largest_piece);

@@ -75,7 +75,8 @@ TEST_CASE("Allocations fail when they are told to, and no others") {
   // What the test itself says allocates, too: so only bits are kept until it is over.
   const auto succeeds = [] {
     try {
-      return *std::make_unique<long>(1) == 1;
+      ::operator delete(::operator new(sizeof(long)));  // called as functions: these no compiler leaves out
+      return true;
     } catch (const std::bad_alloc&) {
       return false;
     }
