@@ -15,6 +15,7 @@
 #include <sluice/hts/header_input.hpp>
 #include <sluice/hts/record_bases.hpp>
 #include <sluice/hts/record_input.hpp>
+#include <sluice/input_part.hpp>
 #include <string_view>
 #include <utility>
 
@@ -160,7 +161,8 @@ const hts::AlignmentRecord* BamReads::next_of_file(const Sizes& sizes, const hts
     case hts::BamText::Outcome::end:
       return nullptr;
     case hts::BamText::Outcome::end_without_mark:
-      if (is_followed_) return nullptr;
+      // Of a file the mark was looked for when it was opened; here it may have been read behind it.
+      if (is_followed_ || is_regular_file(path_)) return nullptr;
       throw hts::lacks_end_failure("'" + path_ + "'");
     case hts::BamText::Outcome::nothing_yet:
       waits_ = true;
