@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstring>
 #include <sluice/failure.hpp>
+#include <sluice/file_descriptor.hpp>
 #include <sluice/input_files.hpp>
 #include <utility>
 
@@ -44,27 +45,18 @@ bool is_passing(const std::string& name) {
 
 std::string called(const std::string& name) { return name == "-" ? "standard input" : "'" + name + "'"; }
 
-struct Descriptor {
-  int number = -1;
-  explicit Descriptor(int n) : number(n) {}
-  Descriptor(const Descriptor&) = delete;
-  ~Descriptor() {
-    if (number >= 0) ::close(number);
-  }
-};
-
 // A FIFO that nobody writes to yet is opened at once, and waited for by poll().
 void copy(const std::string& name, SpillFile& to, const std::function<bool()>& stopping) {
   const auto fail = [&](const char* what) {
     throw Failure::input("cannot " + std::string(what) + " " + called(name) + ": " + std::strerror(errno), "check what writes it, or give a file");
   };
-  const Descriptor from(name == "-" ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0) : ::open(name.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
-  if (from.number < 0) fail("open");
+  const FileDescriptor from(name == "-" ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0) : ::open(name.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  if (!from.is_open()) fail("open");
   std::vector<char> buffer(std::size_t{1} << 18);
   while (!stopping()) {
-    pollfd ready{from.number, POLLIN, 0};
+    pollfd ready{from.number(), POLLIN, 0};
     if (::poll(&ready, 1, nap_milliseconds) <= 0) continue;
-    const ssize_t got = ::read(from.number, buffer.data(), buffer.size());
+    const ssize_t got = ::read(from.number(), buffer.data(), buffer.size());
     if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
     if (got < 0) fail("read");
     if (got == 0) return;

@@ -13,10 +13,6 @@ trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
 . "$here/parts/counted_random.sh"
 . "$here/parts/shrink.sh"
-draw() { # COUNT: a number below it, in $drawn; another one each time
-  random "$seed" $((counter++))
-  drawn=$((random % $1))
-}
 # A window's consensus and rows on one line, by name.
 lines_of() { paste - - | awk -F'\t' '{ name = $1; sub(/ .*/, "", name); print name "\t" $2 }'; }
 differs() { # WINDOWS

@@ -13,10 +13,6 @@ cd "$work" || exit 1
 . "$here/parts/counted_random.sh"
 . "$here/parts/shrink.sh"
 mkdir case
-draw() { # COUNT: a number below it, in $drawn; another one each time
-  random "$seed" $((counter++))
-  drawn=$((random % $1))
-}
 # Writes the case of the records in the file kept, or of all, and looks whether the outputs differ.
 differs() {
   "$pileup_case" "${made_of[@]}" case ${1:+"$1"} || exit 1

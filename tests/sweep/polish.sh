@@ -14,10 +14,6 @@ trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
 . "$here/parts/counted_random.sh"
 . "$here/parts/shrink.sh"
-draw() { # COUNT: a number below it, in $drawn; another one each time
-  random "$seed" $((counter++))
-  drawn=$((random % $1))
-}
 differs() { # OVERLAPS
   racon -t 2 "${peer[@]}" reads.fq "$1" "$targets" >expected.fa 2>racon.txt || return 1 # what racon refuses is no case
   "$sluice" run polish --targets "$targets" --reads reads.fq --overlaps "$1" "${options[@]}" "${how[@]}" --allow-empty --output found.fa --quiet >said.txt 2>&1 || return 0

@@ -11,10 +11,6 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
 . "$here/parts/counted_random.sh"
-draw() { # COUNT: a number below it, in $drawn; another one each time
-  random "$seed" $((counter++))
-  drawn=$((random % $1))
-}
 devices=(cpu)
 if [ -n "$("$sluice" doctor 2>/dev/null | grep -o 'cuda:[0-9]*' | head -1)" ]; then devices+=(cuda auto); fi
 run_into() { # FOLDER OPTIONS...

@@ -14,10 +14,6 @@ trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
 . "$here/parts/counted_random.sh"
 . "$here/parts/shrink.sh"
-draw() { # COUNT: a number below it, in $drawn; another one each time
-  random "$seed" $((counter++))
-  drawn=$((random % $1))
-}
 view() { samtools view --no-PG "$@" 2>/dev/null; }
 differs() { # BAM
   samtools sort -o expected.bam "$1" 2>/dev/null || exit 1

@@ -7,3 +7,7 @@ random() {
   z=$(((z ^ ((z >> 27) & 0x1FFFFFFFFF)) * 0x94D049BB133111EB))
   random=$(((z >> 33) & 0x7FFFFFFF))
 }
+draw() { # COUNT: a number below it, in $drawn; another one each time, of the sweep's $seed
+  random "$seed" $((counter++))
+  drawn=$((random % $1))
+}
