@@ -71,10 +71,6 @@ bool scan(hts::TextFile& file, SequenceScan& scan, const std::function<bool()>& 
 
 }  // namespace
 
-FileDescriptor::~FileDescriptor() {
-  if (number_ >= 0) ::close(number_);
-}
-
 StoredFile open_stored_file(const std::string& path, const Parallel& parallel, const std::function<bool()>& cancelled) {
   const hts::FileLabel label{path, "", "check the path of the FASTA or FASTQ file"};
   StoredFile result;

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <sluice/file_descriptor.hpp>
 #include <string>
 #include <vector>
 
@@ -12,22 +13,6 @@
 #include "sequence_store/sequence_scan.hpp"
 
 namespace sluice::sequence_store {
-
-// Closes itself.
-class FileDescriptor {
- public:
-  explicit FileDescriptor(int number = -1) : number_(number) {}
-  FileDescriptor(FileDescriptor&& other) noexcept : number_(other.number_) { other.number_ = -1; }
-  FileDescriptor& operator=(FileDescriptor&& other) noexcept {
-    std::swap(number_, other.number_);
-    return *this;
-  }
-  ~FileDescriptor();
-  int number() const { return number_; }
-
- private:
-  int number_;
-};
 
 struct StoredFile {
   SequenceTable table;
