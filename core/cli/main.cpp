@@ -14,6 +14,7 @@
 #include <system_error>
 
 #include "cli/commands.hpp"
+#include "cli/run_ending.hpp"
 #include "config/pipeline.hpp"
 #include "device/device.hpp"
 #include "device/device_opening.hpp"
@@ -111,6 +112,8 @@ int main(int argc, char** argv) {
   // `sluice plugins | head` must end quietly: writes to a closed pipe fail with EPIPE and are handled where they are made.
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);  // so must writes beyond `ulimit -f`, with EFBIG
+  std::set_new_handler(sluice::cli::note_lack_of_memory);
+  std::set_terminate(sluice::cli::end_uncaught);
   take_closed_standard_numbers();
   allow_many_files();
   try {

@@ -2,6 +2,8 @@
 // SPDX-FileCopyrightText: The sluice authors
 #include <unistd.h>
 
+#include <cstdio>
+#include <new>
 #include <optional>
 #include <sluice/staged_file.hpp>
 
@@ -93,7 +95,13 @@ int run_plan(const Plan& plan, RunSettings settings, const Invocation& command) 
   progress.reset();
   // What came when all outputs had their names is obeyed by going no further.
   const int code = command.ending.interrupted() && (end.exit_code == exit_ok || end.exit_code == exit_bad_reads) ? exit_interrupted : end.exit_code;
-  say_end(console, command, plan, session, end, code);
+  try {
+    say_end(console, command, plan, session, end, code);
+  } catch (const std::bad_alloc&) {
+    if (end.result.state != RunState::finished) throw;
+    std::fputs("sluice run: out of memory (lower --memory or --threads); the run had finished: its outputs are whole\n", stderr);
+    return exit_failed;
+  }
   return code;
 }
 

@@ -147,7 +147,8 @@ void Device::throw_if_lost() const {
 }
 
 void Device::raise(sluice_status status, const std::string& what, const sluice_error& error) const {
-  throw Failure(status, what + " " + name() + ": " + error.message, error.remedy);
+  const bool is_memory = status == SLUICE_ERROR_MEMORY;  // where the words are those of an exception
+  throw Failure(status, what + " " + name() + ": " + (is_memory ? "out of memory: " : "") + error.message, error.remedy);
 }
 
 namespace {

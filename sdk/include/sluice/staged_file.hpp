@@ -24,6 +24,7 @@
 #include <random>
 #include <sluice/failure.hpp>
 #include <sluice/file_descriptor.hpp>
+#include <sluice/folder.hpp>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -262,15 +263,13 @@ class StagedFile {
     return text;
   }
   static void remove_left_behind(const std::filesystem::path& folder, const std::string& prefix) {
-    std::error_code error;
-    for (std::filesystem::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
-      const std::string name = it->path().filename().string();
-      if (!is_hidden(prefix, name)) continue;
-      const FileDescriptor file(::open(it->path().c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    for_each_entry(folder, [&prefix](const std::filesystem::path& path) {
+      if (!is_hidden(prefix, path.filename().string())) return;
+      const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
       struct stat info {};
-      const bool is_left = file.is_open() && ::fstat(file.number(), &info) == 0 && is_own(it->path(), info);
-      if (is_left && ::flock(file.number(), LOCK_EX | LOCK_NB) == 0) ::unlink(it->path().c_str());
-    }
+      const bool is_left = file.is_open() && ::fstat(file.number(), &info) == 0 && is_own(path, info);
+      if (is_left && ::flock(file.number(), LOCK_EX | LOCK_NB) == 0) ::unlink(path.c_str());
+    });
   }
   std::optional<struct stat> replaced_file() const {
     struct stat info {};
