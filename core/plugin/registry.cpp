@@ -91,8 +91,10 @@ bool is_out_of_memory(const std::string& reason, const fs::path& file) {
   struct statvfs folder {};
   if (statvfs(file.c_str(), &folder) == 0 && (folder.f_flag & ST_NOEXEC) != 0) return false;
   if (reason.find("static TLS") != std::string::npos) return false;
-  return reason.find("failed to map segment") != std::string::npos || reason.find("annot allocate memory") != std::string::npos ||
-         reason.find("out of memory") != std::string::npos;
+  // The last: it could be opened a moment ago, and the loader has no reason.
+  for (const char* words : {"failed to map segment", "annot allocate memory", "out of memory", "cannot open shared object file)"})
+    if (reason.find(words) != std::string::npos) return true;
+  return false;
 }
 
 // Initialisers in other people's libraries crash where an allocation fails, before any code here could say so.
