@@ -106,7 +106,7 @@ class Abea {
         const AlignmentResult result = align_events(input, *workspace, first_event, last_event);
         fail(out, row, result.status);
         if (result.status == AlignmentStatus::ok) events_per_base[i] = result.events_per_base;
-        if (workspace->bytes() > kept_workspace_bytes) workspace->release();
+        workspace->give_back_beyond(kept_workspace_bytes);
       }
     });
   }

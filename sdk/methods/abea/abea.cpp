@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <new>
 #include <sluice/methods/abea/abea.hpp>
 #include <sluice/methods/abea/band_fill.hpp>
 #include <sluice/methods/abea/transitions.hpp>
@@ -83,23 +82,6 @@ std::size_t abea_workspace_bytes(std::size_t event_count, std::size_t kmer_count
   return trace_bytes(event_count, kmer_count) + 4 * column_bytes(kmer_count);
 }
 
-void AlignmentWorkspace::Deleter::operator()(std::byte* memory) const { ::operator delete (memory, std::align_val_t{cache_line}); }
-
-std::byte* AlignmentWorkspace::reserve(std::size_t event_count, std::size_t kmer_count) {
-  const std::size_t needed = abea_workspace_bytes(event_count, kmer_count);
-  if (needed > bytes_) {
-    release();
-    memory_.reset(static_cast<std::byte*>(::operator new (needed, std::align_val_t{cache_line})));
-    bytes_ = needed;
-  }
-  return memory_.get();
-}
-
-void AlignmentWorkspace::release() {
-  memory_.reset();
-  bytes_ = 0;
-}
-
 std::optional<AlignmentStatus> reject_before_alignment(const AlignmentInput& input, std::size_t first_event_size, std::size_t last_event_size) {
   const std::size_t event_count = input.event_means.size();
   const std::size_t kmer_count = input.kmer_ranks.size();
@@ -134,7 +116,7 @@ AlignmentResult align_events(const AlignmentInput& input, AlignmentWorkspace& wo
 
   const std::size_t event_count = input.event_means.size();
   const std::size_t kmer_count = input.kmer_ranks.size();
-  std::byte* const memory = workspace.reserve(event_count, kmer_count);
+  std::byte* const memory = workspace.start(abea_workspace_bytes(event_count, kmer_count));
   std::byte* const columns = memory + trace_bytes(event_count, kmer_count);
   const std::size_t stride = column_bytes(kmer_count);
   const Levels levels{reinterpret_cast<float*>(columns), reinterpret_cast<float*>(columns + stride), reinterpret_cast<float*>(columns + 2 * stride),

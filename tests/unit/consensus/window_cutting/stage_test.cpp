@@ -9,6 +9,7 @@
 #include <map>
 #include <random>
 #include <sluice/testing.hpp>
+#include <sluice/testing/kept_memory.hpp>
 #include <string>
 #include <vector>
 
@@ -275,6 +276,22 @@ TEST_CASE("letters are those of the reads, on both strands, whichever stretches 
   }
   hwy::SetSupportedTargetsForTest(0);
   hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+}
+
+TEST_CASE("a window whose letters take more than is kept leaves nothing behind") {
+  std::mt19937 random(7);
+  const TestBatch sequences = store(">t\n" + random_bases(5'000'000, random) + "\n");  // 1 byte a base and 1 its quality; 8 MiB are kept
+  const auto batch = BatchBuilder("window", 5)
+                         .column<std::int64_t>("target_index", {0, 0, 0, 0, 0})
+                         .column<std::int64_t>("window_start", {0, 3000, 10, 4'000'000, 7})
+                         .column<std::int64_t>("window_end", {5'000'000, 3500, 12, 4'000'100, 7})
+                         .list<std::int64_t>("layer_query", {{0, 0}, {0, 0}, {}, {0}, {}})
+                         .list<std::int32_t>("layer_query_start", {{0, 2'000'000}, {2990, 100}, {}, {5}, {}})
+                         .list<std::int32_t>("layer_query_end", {{5'000'000, 2'000'010}, {3480, 640}, {}, {95}, {}})
+                         .list<std::uint8_t>("layer_is_reverse", {{1, 0}, {0, 1}, {}, {1}, {}})
+                         .build();
+  const ContractSample sample{.resources = {{"targets", sequences}, {"reads", sequences}}, .batches = {batch.rows(1, 5)}};
+  CHECK(kept_memory_problems(stage("window_sequences"), sample, batch.rows(0, 1)) == std::vector<std::string>{});
 }
 
 TEST_CASE("the stages keep the contract") {

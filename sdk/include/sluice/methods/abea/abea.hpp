@@ -7,8 +7,8 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <optional>
+#include <sluice/kept_buffer.hpp>
 #include <sluice/kmer_model.hpp>
 #include <span>
 #include <string_view>
@@ -110,20 +110,7 @@ struct AlignmentResult {
 std::size_t abea_workspace_bytes(std::size_t event_count, std::size_t kmer_count);
 
 // Scratch memory of one thread. Grows to the largest read it has seen and then allocates nothing more.
-class AlignmentWorkspace {
- public:
-  // Memory for a read of this size, cache-line aligned, with undefined content. Throws std::bad_alloc.
-  std::byte* reserve(std::size_t event_count, std::size_t kmer_count);
-  std::size_t bytes() const { return bytes_; }
-  void release();
-
- private:
-  struct Deleter {
-    void operator()(std::byte* memory) const;
-  };
-  std::unique_ptr<std::byte, Deleter> memory_;
-  std::size_t bytes_ = 0;
-};
+using AlignmentWorkspace = KeptBuffer<std::byte>;
 
 // Aligns one read. first_event and last_event get one element per k-mer: the first and the last event of the k-mer, or -1 for a k-mer that was
 // skipped (all -1 unless the status is ok). pairs, when given, is replaced by the path in ascending order: the list that f5c prints with
