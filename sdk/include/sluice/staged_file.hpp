@@ -15,6 +15,7 @@
 
 #include <cerrno>
 #include <charconv>
+#include <climits>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
@@ -286,10 +287,14 @@ class StagedFile {
     const mode_t mode = replaced->st_mode & 0777;
     ::fchmod(descriptor(), same_group ? mode : (mode & 0707) | (mode & 07) << 3);
   }
-  // So that the new name of a file survives a power cut; a file system that cannot do it has no say in whether the file is there.
+  // So that the new name of a file survives a power cut; a file system that cannot do it has no say in whether the file is there. Needs no memory,
+  // as there is no way back from a name that has been given.
   static void sync_folder(const std::filesystem::path& file) noexcept {
-    const std::string folder = file.native().substr(0, file.native().rfind('/') + 1);
-    const FileDescriptor opened(::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    char folder[PATH_MAX] = ".";
+    const std::size_t length = file.native().rfind('/') + 1;
+    if (length >= sizeof folder) return;
+    if (length > 0) folder[file.native().copy(folder, length)] = '\0';
+    const FileDescriptor opened(::open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (opened.is_open()) ::fsync(opened.number());
   }
   [[noreturn]] void refuse_left(const char* reason) const {
