@@ -62,7 +62,7 @@ class SignalDecode {
     d.gives("digitisation", "f64", "number of levels of the converter");
     d.gives("range", "f64", "range of the converter, pA");
     d.gives("offset", "f64", "added to a sample before scaling, levels");
-    d.gives("sampling_rate", "f64", "samples per second, Hz");
+    d.gives("sampling_rate", "f64", "samples per second, Hz", Needed::optional);
     describe_beginning(d);
     d.option("stall_stdv", &Parameters::stall_stdv, "signal is at rest while the standard deviation of 50 samples is below this")
         .range(0, 1000)
@@ -79,7 +79,8 @@ class SignalDecode {
       : format_(record_format(setup.resource("signal"))),
         files_(setup.resource("signal").attribute("path")),
         parameters_(parameters),
-        wants_sample_count_(setup.wanted("sample_count")) {}
+        wants_sample_count_(setup.wanted("sample_count")),
+        wants_sampling_rate_(setup.wanted("sampling_rate")) {}
 
   Estimate estimate(const Batch& in) const {
     const TextView records = in.text("signal_record");
@@ -113,7 +114,7 @@ class SignalDecode {
     const auto record_bytes = beginnings ? in.column<std::int64_t>("record_bytes") : std::span<const std::int64_t>();
     const auto sample_count = wants_sample_count_ ? out.column<std::int64_t>("sample_count") : std::span<std::int64_t>();
     const Calibrations calibrations{out.column<double>("digitisation"), out.column<double>("range"), out.column<double>("offset"),
-                                    out.column<double>("sampling_rate")};
+                                    wants_sampling_rate_ ? out.column<double>("sampling_rate") : std::span<double>()};
     const Buffer offsets = out.offsets([&](std::int64_t row) -> std::size_t {
       if (!in.ok(row) || call.cancelled()) return 0;
       const std::size_t before = scratch->samples.size();
@@ -189,7 +190,7 @@ class SignalDecode {
     device.add_column<double>(out, "digitisation", device.upload(digitisation));
     device.add_column<double>(out, "range", device.upload(range));
     device.add_column<double>(out, "offset", device.upload(offset));
-    device.add_column<double>(out, "sampling_rate", device.upload(sampling_rate));
+    if (wants_sampling_rate_) device.add_column<double>(out, "sampling_rate", device.upload(sampling_rate));
     if (scratch->bytes() > kept_workspace_bytes) scratch.discard();
   }
 #endif
@@ -203,14 +204,14 @@ class SignalDecode {
     std::vector<char> stored;  // a record that was read again, or fetched from a device
     std::size_t bytes() const { return samples.capacity() * sizeof(std::int16_t) + stored.capacity() + decoder.capacity(); }
   };
-  // Columns of the output.
+  // Columns of the output; sampling_rate only if it is wanted.
   struct Calibrations {
     std::span<double> digitisation, range, offset, sampling_rate;
     void set(std::size_t row, const SignalRecord& record) const {
       digitisation[row] = record.digitisation;
       range[row] = record.range;
       offset[row] = record.offset;
-      sampling_rate[row] = record.sampling_rate;
+      if (!sampling_rate.empty()) sampling_rate[row] = record.sampling_rate;
     }
   };
   RecordStatus decode(Workspace& scratch, StoredRecord stored, SignalRecord& record) const {
@@ -239,7 +240,7 @@ class SignalDecode {
   RecordFormat format_;
   SignalFiles files_;
   BeginningParameters parameters_;
-  bool wants_sample_count_;
+  bool wants_sample_count_, wants_sampling_rate_;
   Workspaces<Workspace> workspaces_;
 #ifdef SLUICE_WITH_CUDA
   // Bytes of text for a stored byte that a device has room for: svb-zd of a nanopore signal is 1.3 to 1.6 times its zlib stream.

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <optional>
+#include <sluice/descriptor_path.hpp>
 #include <sluice/stage.hpp>
 #include <string>
 #include <string_view>
@@ -29,8 +30,8 @@ class SignalMetadata {
     d.needs("signal_record", "binary", "the whole record as signal_stream gives it", Needed::optional);
     d.needs("record_offset", "i64", "where it begins in the files, one after the other", Needed::optional);
     d.needs("record_bytes", "i64", "all bytes of the record", Needed::optional);
-    d.gives("sample_count", "i64", "samples of the read");
-    d.gives("sampling_rate", "f64", "samples per second, Hz");
+    d.gives("sample_count", "i64", "samples of the read", Needed::optional);
+    d.gives("sampling_rate", "f64", "samples per second, Hz", Needed::optional);
     d.gives("sequencer_channel", "i32", "channel of the flow cell, from 1; -1: unknown");
     d.gives("mux", "i32", "well of the channel; -1: unknown");
     d.gives("start_sample", "i64", "first sample of the read since the run began; -1: unknown");
@@ -38,7 +39,7 @@ class SignalMetadata {
     d.gives("median_before", "f64", "median current before the read, pA; NaN: unknown", Needed::optional);
     d.gives("run_id", "utf8", "sequencing run, \"\" if unknown");
     d.gives("end_reason", "utf8", "why the read ended, \"\" if unknown", Needed::optional);
-    d.gives("signal_file_name", "utf8", "name of its file, without folders");
+    d.gives("signal_file_name", "utf8", "name of its file, without folders; - if it came through a pipe");
     d.uses("signal", "signal_file", "the files");
     d.reason("no_signal", "the signal files have no record with this read id");
     d.reason("corrupt_signal", "the record cannot be decompressed, or its fields are not those that the header says");
@@ -48,12 +49,15 @@ class SignalMetadata {
   SignalMetadata(const Setup& setup, const Parameters&)
       : files_(setup.resource("signal").attribute("path")),
         has_records_(setup.available("signal_record") && setup.available("record_offset") && setup.available("record_bytes")),
+        wants_sample_count_(setup.wanted("sample_count")),
+        wants_sampling_rate_(setup.wanted("sampling_rate")),
         wants_read_number_(setup.wanted("read_number")),
         wants_median_before_(setup.wanted("median_before")),
         wants_end_reason_(setup.wanted("end_reason")) {
     if (setup.resource("signal").attribute("followed") == "true")
       throw Failure::usage("signal_metadata can't follow signal files", "leave --follow out");
-    for (std::size_t i = 0; i < files_.size(); ++i) names_.push_back(std::filesystem::path(files_.path(i)).filename().string());
+    for (std::size_t i = 0; i < files_.size(); ++i)
+      names_.push_back(names_descriptor(files_.path(i)) ? "-" : std::filesystem::path(files_.path(i)).filename().string());
     if (has_records_) return;
     for (std::size_t i = 0; i < files_.size(); ++i) {
       IndexSource source;
@@ -134,8 +138,8 @@ class SignalMetadata {
       const std::span<T> column = out.column<T>(name);
       for (std::size_t row = 0; row < made.size(); ++row) column[row] = static_cast<T>(value(made[row].metadata));
     };
-    fill("sample_count", std::int64_t{}, [](const ReadMetadata& m) { return m.sample_count; });
-    fill("sampling_rate", double{}, [](const ReadMetadata& m) { return m.sampling_rate; });
+    if (wants_sample_count_) fill("sample_count", std::int64_t{}, [](const ReadMetadata& m) { return m.sample_count; });
+    if (wants_sampling_rate_) fill("sampling_rate", double{}, [](const ReadMetadata& m) { return m.sampling_rate; });
     fill("sequencer_channel", std::int32_t{}, [](const ReadMetadata& m) { return m.channel; });
     fill("mux", std::int32_t{}, [](const ReadMetadata& m) { return m.mux; });
     fill("start_sample", std::int64_t{}, [](const ReadMetadata& m) { return m.start_sample; });
@@ -154,7 +158,7 @@ class SignalMetadata {
 
   SignalFiles files_;
   std::vector<std::string> names_;
-  bool has_records_, wants_read_number_, wants_median_before_, wants_end_reason_;
+  bool has_records_, wants_sample_count_, wants_sampling_rate_, wants_read_number_, wants_median_before_, wants_end_reason_;
   SignalIndex index_;  // of all files: places among the bytes of all
   Workspaces<Workspace> workspaces_;
 };

@@ -6,6 +6,8 @@
 #include <map>
 #include <numeric>
 #include <optional>
+#include <sluice/empty_inputs.hpp>
+#include <sluice/hts/basecall_model.hpp>
 #include <sluice/input_files.hpp>
 #include <sluice/input_text.hpp>
 #include <sluice/input_turns.hpp>
@@ -24,11 +26,14 @@
 namespace sluice::signal_reader {
 namespace {
 
+constexpr const char* basecall_endings = ".bam .sam .cram .fastq .fq .fasta .fa .fastq.gz .fq.gz .fasta.gz .fa.gz";
+
 // The resource that says which files the reads' signal is in, and what their headers say.
 class SignalFileResource {
  public:
   struct Parameters : FollowEnding {
     Path path;
+    std::string basecalls;
   };
   static void describe(Describe<SignalFileResource>& d) {
     d.id("signal_file")
@@ -39,13 +44,16 @@ class SignalFileResource {
         "zstd), "
         "signal_compression (none, svb-zd, ex-zd, vbz), "
         "read_groups, chemistry (dna_r9: R9.4.1, dna_r9_5, dna_r10_0, dna_r10_3, dna_r10_4, dna_r10: R10.4.1, rna_r9, rna_004: from flow cell, kit, "
-        "experiment type, sampling rate and basecaller's configuration of the first read group), chemistry_doubt (why it may be another one, \"\" if "
-        "nothing says so), "
+        "experiment type, sampling rate and basecaller's configuration of the first read group, and from what `basecalls` say), header_chemistry "
+        "(without those), chemistry_doubt (why it may be another one, \"\" if nothing says so), "
         "sampling_rate (Hz, \"\" if neither header nor first record says), experiment_type, sequencing_kit.\n\n"
         "A BLOW5 or POD5 file without its end-of-file mark is refused as truncated. A read group of POD5 is a run. Several files must agree in "
         "format, compression and chemistry.\n\n"
         "With `follow` the first file that comes speaks for all (`path` is its name, `inputs` where they come from), and is waited for.");
     d.option("path", &Parameters::path, "BLOW5, SLOW5 or POD5 files or folders").required().reads().several(signal_endings).beside(".idx");
+    d.option("basecalls", &Parameters::basecalls,
+             "files of the reads or their alignments, or folders, of which the first file is taken, each on a line: the first that names the "
+             "basecaller's model, in a line @RG or in the first line of FASTQ, says it of all");
     describe_follow_ending(d);
     d.gives("run_id", "utf8", "sequencing run, \"\" if unknown");
     d.gives("experiment_type", "utf8", "genomic_dna, rna ...");
@@ -61,6 +69,8 @@ class SignalFileResource {
     std::map<std::string, std::vector<std::string>> columns;
     std::map<std::string, std::string> first;
     if (parameters_.follow) paths_ = {first_to_come(call)};
+    const std::string model = basecall_model();
+    for (const std::string& path : take_empty_files(paths_)) call.warn(empty_text("signal file '" + path + "'"));
     std::vector<std::string> with_reads;
     for (const std::string& path : paths_) {
       const SignalFile file(path, parameters_.follow ? SignalFile::Growth::possible : SignalFile::Growth::none);
@@ -70,7 +80,7 @@ class SignalFileResource {
       if (is_empty && (!with_reads.empty() || path != paths_.back())) continue;
       with_reads.push_back(path);
       add_read_groups(call, file, columns);
-      const std::map<std::string, std::string> attributes = attributes_of(file);
+      const std::map<std::string, std::string> attributes = attributes_of(file, model);
       if (first.empty()) first = attributes;
       refuse_difference(file, with_reads.front(), [&](const char* attribute) { return first.at(attribute); });
     }
@@ -101,10 +111,23 @@ class SignalFileResource {
                 "; all reads are treated as " + first);
     }
   }
-  static std::map<std::string, std::string> attributes_of(const SignalFile& file) {
+  // What the reads say, as far as their files are there already.
+  std::string basecall_model() const {
+    for (const std::string& path : input_files_detail::words(parameters_.basecalls, "\n")) {
+      try {
+        const std::vector<std::string> files = input_files(path, basecall_endings);
+        if (std::string model = files.empty() ? std::string() : hts::basecall_model_of(files.front()); !model.empty()) return model;
+      } catch (const Failure&) {  // who reads them says so
+      }
+    }
+    return {};
+  }
+  static std::map<std::string, std::string> attributes_of(const SignalFile& file, const std::string& basecall_model) {
     std::map<std::string, std::string> attributes = kind_of(file);
+    const Chemistry chemistry = chemistry_of(file.header(), 0, basecall_model);
+    attributes["chemistry"] = chemistry.name;
+    attributes["chemistry_doubt"] = chemistry.doubt;
     for (const char* attribute : {"experiment_type", "sequencing_kit"}) attributes[attribute] = file.header().attribute(attribute);
-    attributes["chemistry_doubt"] = chemistry_of(file.header()).doubt;
     attributes["sampling_rate"] = sampling_rate(file);
     return attributes;
   }

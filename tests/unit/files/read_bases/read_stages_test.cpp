@@ -283,7 +283,45 @@ TEST_CASE("without a file the bases of whole, unclipped alignments are used") {
   CHECK(result.batch().view().text("bases")[0] == "ACGT");
   CHECK(result.batch().view().text("bases")[3] == "AC");
   CHECK(result.failed == std::vector<sluice::testing::FailedRow>{{0, 1, "no_bases"}, {0, 2, "no_bases"}});
+  CHECK(result.logged("2 alignments are not used, as they have no bases of the whole read (SEQ is absent, or hard-clipped): give --reads"));
   CHECK(run_stage<ReadBases>(read_ids({"a"})).run().status == SLUICE_ERROR_USAGE);
+}
+
+TEST_CASE("without a file of reads, records without the bases of whole reads have those of their primary records") {
+  const TemporaryFolder folder;
+  const std::string first = folder.path() + "/first.sam", second = folder.path() + "/second.sam", empty = folder.path() + "/third.sam";
+  const std::string header = "@SQ\tSN:c\tLN:1000\n";
+  // "turned" was sequenced as GTACAA; "late" has its primary record in the other file; "alone" has none; "other" is another read.
+  write_packed(first,
+               header +
+                   "turned\t272\tc\t1\t0\t6M\t*\t0\t0\t*\t*\nlate\t256\tc\t5\t0\t5M\t*\t0\t0\t*\t*\n"
+                   "turned\t16\tc\t10\t60\t6M\t*\t0\t0\tTTGTAC\t*\nalone\t256\tc\t20\t0\t4M\t*\t0\t0\t*\t*\n",
+               Packing::plain);
+  write_packed(second,
+               header +
+                   "late\t0\tc\t5\t60\t5M\t*\t0\t0\tACGTA\t*\nlate\t2048\tc\t50\t60\t2H3M\t*\t0\t0\tGTA\t*\n"
+                   "other\t256\tc\t9\t0\t5M\t*\t0\t0\t*\t*\nother\t0\tc\t9\t0\t4M\t*\t0\t0\tACGT\t*\n",
+               Packing::plain);
+  write_packed(empty, "", Packing::plain);
+  const auto m = [](std::uint32_t bases) { return bases << 4; };
+  const TestBatch batch = BatchBuilder("read", 6)
+                              .text("read_id", {"turned", "late", "alone", "late", "other", "turned"})
+                              .text("aligned_bases", {"", "", "", "GTA", "", "GTACAA"})
+                              .column<std::uint8_t>("is_reverse", {1, 0, 0, 0, 0, 1})
+                              .list<std::uint32_t>("cigar", {{m(6)}, {m(5)}, {m(4)}, {m(2) | 5, m(3)}, {m(5)}, {m(6)}})
+                              .build();
+  for (const std::string& files : {first + "\n" + second, folder.path()}) {
+    const Result result = run_stage<ReadBases>(batch).with({{"alignments", files}}).run().expect_rows(4);
+    const auto bases = result.batch().view().text("bases");
+    CHECK(bases[0] == "GTACAA");
+    CHECK(bases[1] == "ACGTA");
+    CHECK(bases[3] == "ACGTA");
+    CHECK(bases[5] == "GTACAA");
+    CHECK(result.failed == std::vector<sluice::testing::FailedRow>{{0, 2, "no_bases"}, {0, 4, "not_the_aligned_read"}});
+    CHECK(result.logged("1 alignments are not used"));
+  }
+  // What can be read only once is not read for that.
+  CHECK(run_stage<ReadBases>(batch).with({{"alignments", "-"}}).run().expect_rows(1).logged("5 alignments are not used"));
 }
 
 TEST_CASE("a read that is not the one that was aligned fails, whatever its name says") {

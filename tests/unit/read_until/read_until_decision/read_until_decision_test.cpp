@@ -9,6 +9,7 @@
 
 #include "read_until_decision/built_in_thresholds.hpp"
 #include "read_until_decision/decision.hpp"
+#include "read_until_decision/strand_speed.hpp"
 
 using namespace sluice::read_until_decision;
 using sluice::testing::BatchBuilder;
@@ -229,6 +230,57 @@ TEST_CASE("the built-in thresholds warn once of what they were not made for") {
     CHECK(warnings(stage, "r10", "48502", "4000").find("were made for R10.4.1 at 5000 Hz") != std::string::npos);
     CHECK(warnings(stage, "r9", "12499", "4000").find("but the targets have 12499 bases: ") != std::string::npos);
     CHECK(warnings(stage, "r10", "100", "5000", {{"threshold", 0.3}}).empty());
+  }
+}
+
+TEST_CASE("strands are slow if the median of 100 of them or more is 12 % above the dwell of the thresholds' reads") {
+  const auto slow = [](double dwell, int reads, double calibrated = 10) {
+    StrandSpeed speed(calibrated);
+    // As many below the median as above it, and far away.
+    for (int read = 0; read < reads; ++read) speed.add(read % 3 == 0 ? dwell * 100 : read % 3 == 1 ? 100 : 1e9, read % 3 == 2 ? 1 : 100);
+    return speed.slow();
+  };
+  CHECK_FALSE(slow(11.1, 102));
+  CHECK_FALSE(slow(11.7, 99));
+  REQUIRE(slow(11.7, 102));
+  CHECK(slow(11.7, 102)->dwell == doctest::Approx(11.7).epsilon(0.01));
+  CHECK(slow(11.7, 102)->reads == 102);
+  CHECK_FALSE(slow(100, 102, 0));
+  StrandSpeed nowhere(10);
+  for (int read = 0; read < 200; ++read) nowhere.add(1000, 0);
+  CHECK_FALSE(nowhere.slow());
+}
+
+TEST_CASE("slow strands are warned of with what was measured, once, and only for the built-in thresholds") {
+  constexpr int reads = 120;
+  const auto warnings = [](const char* stage, std::int64_t kmers, const testing::ParameterTexts& parameters) {
+    BatchBuilder batch("read", reads);
+    std::vector<std::int32_t> channel;
+    for (int read = 0; read < reads; ++read) channel.push_back(read + 1);
+    batch.column<std::int64_t>("sdtw_score", std::vector<std::int64_t>(reads, 800))
+        .column<std::int32_t>("sdtw_length", std::vector<std::int32_t>(reads, 200));
+    batch.column<std::uint8_t>("query_complete", std::vector<std::uint8_t>(reads, 1))
+        .column<std::int32_t>("sdtw_target", std::vector<std::int32_t>(reads, 0));
+    batch.column<std::int64_t>("sdtw_start", std::vector<std::int64_t>(reads, 1000))
+        .column<std::int64_t>("sdtw_end", std::vector<std::int64_t>(reads, 1000 + kmers));
+    batch.column<std::int32_t>("channel", channel).column<std::int32_t>("chunk_index", std::vector<std::int32_t>(reads, 0));
+    batch.column<std::uint8_t>("is_last_chunk", std::vector<std::uint8_t>(reads, 1));
+    const Result result = run_stage(testing::stage_of(plugin(), stage), batch.build()).with(parameters).run();
+    CHECK_MESSAGE(result.ok(), result.message);
+    std::string text;
+    for (const testing::LogLine& line : result.log) text += line.message + "\n";
+    return text;
+  };
+  for (const char* stage : {"read_until_decision", "read_until_decision_stream"}) {
+    CHECK(warnings(stage, 67, {{"samples_per_level", 3}}).empty());  // 200 levels of 3 samples, 9 samples a base
+    const std::string text = warnings(stage, 40, {{"samples_per_level", 3}});
+    CHECK_MESSAGE(
+        text.starts_with("a base stays in the pore for 15.0 samples (median of 120 reads, where they were aligned), and for 8.9 in the reads that "
+                         "the built-in thresholds were made of: "),
+        text);
+    CHECK(std::count(text.begin(), text.end(), '\n') == 1);
+    CHECK(warnings(stage, 40, {}).empty());  // nobody says how long a level is
+    CHECK(warnings(stage, 40, {{"samples_per_level", 3}, {"threshold", 0.3}}).empty());
   }
 }
 
