@@ -173,7 +173,7 @@ def compile_all(stages, command):
     for _ in range(12):
         for stage in left:
             stage.write()
-        made = subprocess.run([*command, *(name for stage in left for name in (stage.name, f"unit_{stage.name}"))], cwd=tree, capture_output=True, text=True)
+        made = subprocess.run([*command, *(name for stage in left for name in (stage.name, f"unit_{stage.name}")), "--", "-k", "0"], cwd=tree, capture_output=True, text=True)
         if made.returncode == 0:
             return left
         text = made.stdout + made.stderr
