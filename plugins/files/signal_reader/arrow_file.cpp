@@ -144,6 +144,7 @@ void ArrowBatch::check_number(const FieldPlace& place, NumberType type) {
     fits = !type.is_real && integer->bit_width() == static_cast<std::int32_t>(8 * type.bytes) && integer->is_signed() == type.is_signed;
   if (const ipc::FloatingPoint* real = field.type_as_FloatingPoint())
     fits = type.is_real && real->precision() == (type.bytes == sizeof(float) ? ipc::Precision::Single : ipc::Precision::Double);
+  if (field.type_as_Timestamp() != nullptr) fits = !type.is_real && type.is_signed && type.bytes == sizeof(std::int64_t);
   require_type(fits && field.dictionary() == nullptr, place);
 }
 

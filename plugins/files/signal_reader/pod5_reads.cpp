@@ -140,13 +140,17 @@ void Pod5Reads::read_runs(const ArrowFile& table) {
   const std::vector<double> most = numbers_of<std::int16_t>(table, "adc_max"), least = numbers_of<std::int16_t>(table, "adc_min"),
                             rates = numbers_of<std::uint16_t>(table, "sample_rate");
   header_.read_groups = std::max(static_cast<std::uint32_t>(ids.size()), 1U);  // a file without reads names no run
-  std::vector<std::string> run_kits, run_products, run_rates;
+  // Milliseconds since 1970.
+  const std::vector<double> starts = table.find("acquisition_start_time") == nullptr ? std::vector<double>(ids.size(), -1)
+                                                                                     : numbers_of<std::int64_t>(table, "acquisition_start_time");
+  std::vector<std::string> run_kits, run_products, run_rates, run_starts;
   for (std::size_t run = 0; run < ids.size(); ++run) {
     // Scale and offset alone make pA of levels; where the converter's range makes no sense, any digitisation serves.
     runs_.push_back({ids[run], std::max(most[run] - least[run] + 1, 1.0), rates[run]});
     run_kits.push_back(kits[run].empty() ? tag_kits[run] : kits[run]);
     run_products.push_back(products[run].empty() ? tag_products[run] : products[run]);
     run_rates.push_back(std::to_string(static_cast<int>(rates[run])));
+    run_starts.push_back(starts[run] < 0 ? std::string() : std::to_string(static_cast<std::int64_t>(starts[run])));
   }
   header_.attributes = {{"run_id", ids},
                         {"experiment_type", types},
@@ -154,7 +158,8 @@ void Pod5Reads::read_runs(const ArrowFile& table) {
                         {"flow_cell_id", flow_cells},
                         {"flow_cell_product_code", run_products},
                         {"basecall_config_filename", configurations},
-                        {"sample_frequency", run_rates}};
+                        {"sample_frequency", run_rates},
+                        {"acquisition_start_time", run_starts}};
 }
 
 void Pod5Reads::read_signal(const ArrowFile& table) {
