@@ -68,7 +68,7 @@ head -2 transcripts.fa >small.fa
 
 # A kit that does not tell the pore.
 kit() { # KIT [options]: what a run says of reads of this kit
-  "$sluice" run simulate --reference transcripts.fa --reads 5 --mean-length 1000 --output-prefix no --set "stages.signal_file.params.sequencing_kit=$1" --quiet || fail "a file of the kit '$1'"
+  "$sluice" run simulate --reference transcripts.fa --reads 5 --mean-length 1000 --output-prefix no --sequencing-kit "$1" --flow-cell . --quiet || fail "a file of the kit '$1'"
   "$sluice" run resquiggle --signal no.blow5 --reads no.fastq.gz --output out.tsv "${@:2}" 2>&1 >/dev/null
 }
 [ "$(kit sqk-lsk112 | grep -c "of the sequencing kit 'sqk-lsk112', which was used with the pores R10.4 and R9.4.1, and does not say its flow cell: it is taken for dna_r9")" = 1 ] ||
