@@ -13,12 +13,12 @@ run() { "$sluice" run "$@" --quiet; }
 fail() { echo "FAILED: $*" >&2; exit 1; }
 
 run synthetic_reference --length 30000 --seed 1 --output reference.fa
-simulate() { run simulate --reference reference.fa --reads 40 --mean-length 1500 --seed 5 "$@"; }
-simulate --output-prefix b
-simulate --output-prefix p --signal-format pod5
+simulate() { run simulate --reference reference.fa --mean-length 1500 --seed 5 --reads "$@"; }
+simulate 40 --output-prefix b
+simulate 40 --output-prefix p --signal-format pod5
 [ ! -e p.blow5 ] || fail "BLOW5 beside POD5"
 for threads in 1 3; do
-  simulate --output-prefix q --signal-format pod5 --threads $threads
+  simulate 40 --output-prefix q --signal-format pod5 --threads $threads
   cmp q.pod5 p.pod5 || fail "$threads threads give other bytes"
 done
 cmp b.bam p.bam || fail "other alignments beside POD5"
@@ -29,8 +29,8 @@ done
 [ "$(wc -l <b.blow5.tsv)" -gt 1000 ] || fail "$(wc -l <b.blow5.tsv) lines"
 cmp b.blow5.tsv p.pod5.tsv || fail "other events from POD5"
 cmp <(cut -f 2- b.blow5.summary) <(cut -f 2- p.pod5.summary) || fail "another summary from POD5"
-simulate --reads 0 --output-prefix none --signal-format pod5
-run summary --signal none.pod5 --output none.txt 2>/dev/null
+simulate 0 --output-prefix none --signal-format pod5 --allow-empty
+run summary --signal none.pod5 --output none.txt --allow-empty 2>/dev/null
 [ "$(wc -l <none.txt)" = 1 ] || fail "reads of an empty POD5"
 
 python=$environment/bin/python3
