@@ -38,6 +38,19 @@ TestBatch reads() {
       .column<double>("sampling_rate", std::vector<double>(ids.size(), 4000.0))
       .build();
 }
+TestBatch run() {
+  return BatchBuilder("sequencing_run", 1)
+      .text("run_id", {"a_run"})
+      .text("experiment_type", {"genomic_dna"})
+      .text("sequencing_kit", {"sqk-lsk114"})
+      .text("flow_cell_product", {"FLO-MIN114"})
+      .text("flow_cell_id", {"FAS1"})
+      .text("basecall_model", {"a_model"})
+      .text("basecaller_version", {"2.1.0"})
+      .column<double>("sampling_rate", {5000.0})
+      .column<std::int64_t>("acquisition_start", {1'767'225'600'123})
+      .build();
+}
 const sluice_plugin_info& plugin() {
   static const sluice_plugin_info* const info = load_plugin(SLUICE_PLUGIN_DIR "/signal_writer.so");
   return *info;
@@ -51,7 +64,8 @@ TEST_CASE("what is written is read back, with every compression") {
       CAPTURE(record);
       CAPTURE(signal);
       const Result result = run_stage(stage_of(plugin(), "blow5_writer"), reads())
-                                .with({{"output", "x.blow5"}, {"record_compression", record}, {"signal_compression", signal}, {"pore", "r10"}})
+                                .with({{"output", "x.blow5"}, {"record_compression", record}, {"signal_compression", signal}})
+                                .resource("run", run())
                                 .run();
       REQUIRE(result.ok());
       const std::string& bytes = result.files.at("x.blow5");
@@ -60,6 +74,10 @@ TEST_CASE("what is written is read back, with every compression") {
       REQUIRE(reader::parse_header(bytes, header, problem) == reader::HeaderStatus::ok);
       CHECK(header.attribute("sequencing_kit") == "sqk-lsk114");
       CHECK(header.attribute("experiment_type") == "genomic_dna");
+      CHECK(header.attribute("flow_cell_product_code") == "FLO-MIN114");
+      CHECK(header.attribute("run_id") == "a_run");
+      CHECK(header.attribute("sample_frequency") == "5000");
+      CHECK(header.attribute("acquisition_start_time") == "2026-01-01T00:00:00.123+00:00");
       reader::RecordDecoder decoder;
       std::size_t at = header.first_record;
       for (std::size_t i = 0; i < ids.size(); ++i) {
