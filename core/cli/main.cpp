@@ -46,10 +46,13 @@ namespace {
 
 void print_usage(std::FILE* stream) {
   std::fprintf(stream, "sluice %s: pipelines for nanopore and other long-read data\n\nUsage: sluice COMMAND [ARGUMENTS]\n\n", SLUICE_VERSION);
-  for (const Command& command : commands()) std::fprintf(stream, "  %-12s %s\n", command.name, command.summary);
-  std::fprintf(stream, "\n'sluice COMMAND --help' describes a command, 'sluice run PIPELINE --help' a pipeline. Shipped pipelines:\n ");
-  for (const auto& file : shipped_pipelines()) std::fprintf(stream, " %s", file.stem().c_str());
-  std::fprintf(stream, "\n");
+  std::fprintf(stream, "Pipelines:\n");
+  Diagnostics ignored;
+  for (const auto& file : shipped_pipelines())
+    std::fprintf(stream, "  %-22s %s\n", file.stem().c_str(), load_pipeline_file(file, ignored).summary.c_str());
+  std::fprintf(stream, "\nAround them:\n");
+  for (const Command& command : commands()) std::fprintf(stream, "  %-22s %s\n", command.name, command.summary);
+  std::fprintf(stream, "\n'sluice COMMAND --help' describes each.\n");
 }
 
 int dispatch(const Arguments& all) {
@@ -62,9 +65,11 @@ int dispatch(const Arguments& all) {
     if (name == command.name) return command.execute({all.begin() + 1, all.end()});
     names.emplace_back(command.name);
   }
+  for (const auto& file : shipped_pipelines()) {
+    if (file.stem() == name) return pipeline_command(all);
+    names.push_back(file.stem().string());
+  }
   std::string remedy = "'sluice --help' lists the commands";
-  for (const auto& file : shipped_pipelines())
-    if (file.stem() == name) remedy = "did you mean 'sluice run " + name + "'?";
   if (const std::string near = nearest_name(name, names); !near.empty()) remedy = "did you mean '" + near + "'?";
   std::fprintf(stderr, "%s\n", Diagnostic{Severity::error, {"sluice", 0, 0}, "", "unknown command '" + name + "'", remedy}.text().c_str());
   return exit_usage;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -105,10 +107,9 @@ int run_plan(const Plan& plan, RunSettings settings, const Invocation& command) 
   return code;
 }
 
-}  // namespace
-
-int run_command(const Arguments& arguments) {
-  CLI::App app("runs a pipeline", "sluice run");
+// `called`: what was typed before the arguments.
+int run(const Arguments& called, const Arguments& arguments) {
+  CLI::App app("runs a pipeline", fmt::format("{}", fmt::join(called, " ")));
   RunArguments options;
   std::optional<PipelineArguments> pipeline;
   pipeline.emplace(app, arguments, [&](CLI::App& target) {
@@ -121,7 +122,7 @@ int run_command(const Arguments& arguments) {
   Diagnostics diagnostics;
   RunSettings settings = options.settings(diagnostics);
   settings.options.is_last = options.samples_file.empty();
-  settings.command_line = {"sluice", "run"};
+  settings.command_line = called;
   settings.command_line.insert(settings.command_line.end(), arguments.begin(), arguments.end());
   print(diagnostics);
   if (!options.samples_file.empty() && !settings.shard.empty())
@@ -150,5 +151,10 @@ int run_command(const Arguments& arguments) {
   const RunEnding ending;
   return run_plan(*plan, std::move(settings), {*pipeline, options.quiet, ending});
 }
+
+}  // namespace
+
+int run_command(const Arguments& arguments) { return run({"sluice", "run"}, arguments); }
+int pipeline_command(const Arguments& arguments) { return run({"sluice"}, arguments); }
 
 }  // namespace sluice::cli
