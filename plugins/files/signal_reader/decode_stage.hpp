@@ -14,19 +14,13 @@
 
 #include "signal_reader/signal_beginning.hpp"
 #include "signal_reader/signal_files.hpp"
+#include "signal_reader/signal_kind.hpp"
 
 #ifdef SLUICE_WITH_CUDA
 #include "signal_reader/device_records.hpp"
 #endif
 
 namespace sluice::signal_reader {
-
-inline RecordFormat record_format(const Batch& signal) {
-  RecordFormat format;
-  if (!parse_names(signal.attribute("format"), signal.attribute("record_compression"), signal.attribute("signal_compression"), format))
-    throw Failure::usage("the resource in slot 'signal' does not say its format and compression", "use the resource stage signal_file");
-  return format;
-}
 
 template <class Stage>
 void describe_beginning(Describe<Stage>& d) {
@@ -81,12 +75,13 @@ class SignalDecode {
   }
   SignalDecode(const Setup& setup, const Parameters& parameters)
       : format_(record_format(setup.resource("signal"))),
-        files_(setup.resource("signal").attribute("path")),
         parameters_(parameters),
         wants_sample_count_(setup.wanted("sample_count")),
         wants_sampling_rate_(setup.wanted("sampling_rate")),
         has_parent_(setup.available("signal_read")),
-        has_part_(setup.available("signal_begin") && setup.available("signal_end")) {}
+        has_part_(setup.available("signal_begin") && setup.available("signal_end")) {
+    if (parameters.prefix_bases > 0) files_.emplace(setup.resource("signal").attribute("path"));
+  }
 
   Estimate estimate(const Batch& in) const {
     const TextView records = in.text("signal_record");
@@ -284,11 +279,11 @@ class SignalDecode {
   // The few records whose beginning was not enough: their strand begins late.
   bool read_whole(std::int64_t offset, std::uint64_t bytes, std::vector<char>& stored) {
     const auto place = static_cast<std::uint64_t>(offset);
-    if (offset < 0 || place >= files_.begin(files_.size())) return false;
-    const std::size_t number = files_.file_at(place);
-    const SignalFile& file = files_.file(number);
+    if (!files_ || offset < 0 || place >= files_->begin(files_->size())) return false;
+    const std::size_t number = files_->file_at(place);
+    const std::shared_ptr<const SignalFile> file = files_->file(number);
     const std::uint64_t around = SignalFile::bytes_around(format_.format);
-    return bytes <= file.extent().end && file.read_if_there({place - files_.begin(number), bytes + around}, stored);
+    return bytes <= file->extent().end && file->read_if_there({place - files_->begin(number), bytes + around}, stored);
   }
   // Why a record's row fails, if it does.
   static std::optional<Reason> flaw(RecordStatus status, const SignalRecord& record, std::string_view read_id) {
@@ -300,7 +295,7 @@ class SignalDecode {
            std::isfinite(r.sampling_rate) && r.sampling_rate > 0;
   }
   RecordFormat format_;
-  SignalFiles files_;
+  std::optional<SignalFiles> files_;  // of beginnings
   BeginningParameters parameters_;
   bool wants_sample_count_, wants_sampling_rate_, has_parent_, has_part_;
   Workspaces<Workspace> workspaces_;

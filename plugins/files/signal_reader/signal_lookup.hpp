@@ -28,14 +28,16 @@ class SignalLookup {
   using Parameters = FollowEnding;
   enum class Reason : std::uint32_t { no_signal, incomplete_file, not_needed, repeated_read, bad_signal_part };
   static void describe(Describe<SignalLookup>& d) {
-    d.id("signal_lookup").summary("fetches each read's signal record from BLOW5, SLOW5 or POD5 files by read id").map("read").blocking();
+    d.id("signal_lookup").summary("fetches each read's signal record from BLOW5, SLOW5, POD5 or FAST5 files by read id").map("read").blocking();
     d.doc(
         "Uses the index FILE.idx of slow5tools. When it is missing, older than the file, or made from another file, it is made anew and kept beside "
         "the file, "
-        "or only in memory when that folder cannot be written to. The records of a batch are read in file order. Of several records of a read, "
+        "or only in memory when that folder cannot be written to. POD5 and FAST5 files are their own index; of many FAST5 files each is opened "
+        "before the run begins, to find which reads it has. The records of a batch are read in file order. Of several records of a read, "
         "in one file or several, the first is used, and the others are counted, and named in the account. Where signal_read names another read, its "
         "record is fetched, and signal_part says which of its samples are the read's.\n\n"
-        "With `follow`, which the resource must have too, files are taken up as they come (POD5) and grow (BLOW5 and SLOW5, by whole records), and a "
+        "With `follow`, which the resource must have too, files are taken up as they come (POD5, FAST5) and grow (BLOW5 and SLOW5, by whole "
+        "records), and a "
         "batch with a read that is in none of them waits for it until the end is told. No index is written.");
     describe_follow_ending(d);
     d.needs("read_id", "utf8", "name of the read");
@@ -58,6 +60,7 @@ class SignalLookup {
         gives_part_(setup.wanted("signal_begin") && setup.wanted("signal_end")) {
     const Batch signal = setup.resource("signal");
     is_rna_ = signal.attribute("chemistry").starts_with("rna");
+    format_ = record_format(signal).format;
     if (p.follow)
       follow(signal, p);
     else
@@ -97,17 +100,25 @@ class SignalLookup {
     }
     const Buffer offsets = out.offsets([&](std::int64_t r) {
       const Found& one = found[static_cast<std::size_t>(r)];
-      return one.place.bytes == 0 ? std::size_t{0} : SignalFile::stored_bytes(one.file->header(), one.place);
+      return one.place.bytes == 0 ? std::size_t{0} : static_cast<std::size_t>(one.place.bytes) - SignalFile::bytes_around(format_);
     });
     const std::span<char> bytes = out.text("signal_record", offsets, "binary");
     const std::span<const std::int64_t> begin = offsets.as<std::int64_t>();
     std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
       return found[a].number != found[b].number ? found[a].number < found[b].number : found[a].place.offset < found[b].place.offset;
     });
-    for (const std::size_t row : order) {
-      if (!followed_ && call.cancelled()) return;
-      found[row].file->read(found[row].place, bytes.data() + begin[row]);
-    }
+    const auto read = [&](std::size_t first, std::size_t last) {
+      for (std::size_t i = first; i < last; ++i) {
+        if (!followed_ && call.cancelled()) return;
+        const std::size_t row = order[i];
+        file_of(found[row])->read(found[row].place, bytes.data() + begin[row]);
+      }
+    };
+    // A disk likes one reader. FAST5 files are opened for each read, which takes longer than reading.
+    if (format_ == FileFormat::fast5)
+      call.parallel_for(order.size(), 4, read);
+    else
+      read(0, order.size());
     if (gives_part_) give_parts(call, in, found, {bytes.data(), bytes.size()}, begin, out);
   }
 
@@ -119,27 +130,27 @@ class SignalLookup {
   using Found = FollowedSignal::Found;
 
   void follow(const Batch& signal, const Parameters& p) {
-    const auto check = [signal](const SignalFile& file) {
-      refuse_difference(file, std::string(signal.attribute("path")), [&signal](const char* attribute) { return signal.attribute(attribute); });
-    };
+    const auto check = [signal](const SignalFile& file) { refuse_difference(file, std::string(signal.attribute("path")), signal); };
     followed_.emplace(p.rules(std::string(signal.attribute("inputs")), signal_endings), static_cast<std::uint32_t>(Reason::incomplete_file),
                       static_cast<std::uint32_t>(Reason::repeated_read), check);
   }
   void open_all(const Setup& setup, const Batch& signal) {
     files_.emplace(signal.attribute("path"));
+    const ParallelLoop parallel = [&setup](std::size_t count, std::size_t grain, const auto& body) { setup.parallel_for(count, grain, body); };
     const RepeatedReads::Each each = to_account(setup, static_cast<std::uint32_t>(Reason::repeated_read));
     RepeatedReads in_files_before(each);
     for (std::size_t i = 0; i < files_->size(); ++i) {
-      const SignalFile& file = files_->file(i);
+      files_->goes_through(i, parallel);
+      const std::shared_ptr<const SignalFile> file = files_->file(i);
+      if (file->fast5() != nullptr) refuse_difference(*file, files_->path(0), signal);  // others have been compared before
       IndexSource source;
       source.repeated = RepeatedReads(each);
-      SignalIndex index = load_or_build_index(
-          file, [&setup](std::size_t count, std::size_t grain, const auto& body) { setup.parallel_for(count, grain, body); }, source);
+      SignalIndex index = load_or_build_index(*file, parallel, source);
       const std::size_t reads = index.size();
-      warn_of_repeated(setup, "signal file '" + file.path() + "' has ", source.repeated);
+      warn_of_repeated(setup, "signal file '" + file->path() + "' has ", source.repeated);
       add(std::move(index), files_->begin(i), in_files_before);
       if (source.action == IndexSource::Action::loaded) continue;
-      setup.info((source.action == IndexSource::Action::made ? "made the index '" : "made in memory the index '") + file.path() + ".idx' of " +
+      setup.info((source.action == IndexSource::Action::made ? "made the index '" : "made in memory the index '") + file->path() + ".idx' of " +
                  std::to_string(reads) + " reads: " + source.reason);
     }
     warn_of_repeated(setup, "the signal files have ", in_files_before);
@@ -190,12 +201,13 @@ class SignalLookup {
     }
   }
   std::optional<ParentRead> parent_of(const Found& found, std::span<const char> stored, const SignalPart& part, RecordDecoder& decoder) const {
-    const Slow5Header& header = found.file->header();
+    const std::shared_ptr<const SignalFile> file = file_of(found);
+    const Slow5Header& header = file->header();
     ReadMetadata metadata;
     const bool needs_start = part.needs_start(is_rna_);
-    if (found.file->pod5() != nullptr) {
+    if (file->table() != nullptr) {
       try {
-        metadata = read_metadata(found.file->pod5()->reads(), found.place);
+        metadata = file->pod5() != nullptr ? read_metadata(file->pod5()->reads(), found.place) : read_metadata(file->fast5()->reads(), found.place);
       } catch (const FormatProblem&) {
         return std::nullopt;
       }
@@ -223,7 +235,11 @@ class SignalLookup {
     const auto place = index_.find(read_id);
     if (!place) return {};
     const std::size_t file = files_->file_at(place->offset);
-    return {&files_->file(file), file, {place->offset - files_->begin(file), place->bytes}};
+    return {nullptr, file, {place->offset - files_->begin(file), place->bytes}};
+  }
+  // Of one that is followed, which stays open, it is known; others are opened, and may be closed again.
+  std::shared_ptr<const SignalFile> file_of(const Found& found) const {
+    return found.file != nullptr ? std::shared_ptr<const SignalFile>(std::shared_ptr<void>(), found.file) : files_->file(found.number);
   }
   // Of several files with a read the first one's record is kept.
   void add(SignalIndex index, std::uint64_t begin, RepeatedReads& repeated) {
@@ -236,6 +252,7 @@ class SignalLookup {
         repeated.add(index.read_id(i));
   }
 
+  FileFormat format_ = FileFormat::blow5;
   bool has_parent_, has_part_, gives_part_, is_rna_ = false;
   std::atomic<bool> warned_of_guess_ = false;
   mutable std::optional<SignalFiles> files_;
