@@ -403,6 +403,9 @@ class ReadReader {
     d.gives("qualities", "utf8", "Phred scores + 33 as text, in the order of the bases; \"\" if the input has none", Needed::optional);
     d.gives("comment", "utf8", "what follows the name in FASTA and FASTQ; the tags of a BAM, SAM or CRAM record, as SAM has them", Needed::optional);
     d.gives("tags", "binary", "the tags of the read in its file, as BAM has them", Needed::optional);
+    d.gives("basecaller_tags", "binary",
+            "what the basecaller said of the read, as tags of BAM; of comments in FASTQ, too; layout: sluice/hts/basecaller_tags.hpp",
+            Needed::optional);
     d.gives("written_bases", "utf8", "the bases as they stand in FASTA and FASTQ, where some are in lower case; else \"\"", Needed::optional);
     d.reason("not_primary", "a secondary or supplementary record of aligned input");
     d.reason("empty_sequence", "the record has no bases");
@@ -423,6 +426,7 @@ class ReadReader {
     wishes.comments = setup.wanted("comment");
     wishes.reads_comments = wishes.comments && p.comments && !p.keep_tags;
     wishes.tags = setup.wanted("tags");
+    wishes.basecaller_tags = setup.wanted("basecaller_tags");
     wishes.choice = choice_ ? &*choice_ : nullptr;
     wishes.header = wishes.tags ? &header_ : nullptr;
     wishes.written_bases = setup.wanted("written_bases");

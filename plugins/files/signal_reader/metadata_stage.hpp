@@ -4,6 +4,7 @@
 // Where and when reads were sequenced, from their signal files.
 
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <sluice/descriptor_path.hpp>
 #include <sluice/stage.hpp>
@@ -25,7 +26,9 @@ class SignalMetadata {
     d.doc(
         "Behind signal_stream the records are taken as they come, else they are looked up by read id, with an index as signal_lookup has it. Samples "
         "are "
-        "not decoded; records of BLOW5 are decompressed, as these fields stand behind the signal. Of POD5 only the table of reads is read.");
+        "not decoded; records of BLOW5 are decompressed, as these fields stand behind the signal. Of POD5 and FAST5 only what is said of the reads "
+        "is "
+        "read.");
     d.needs("read_id", "utf8", "name of the read");
     d.needs("signal_record", "binary", "the whole record as signal_stream gives it", Needed::optional);
     d.needs("record_offset", "i64", "where it begins in the files, one after the other", Needed::optional);
@@ -59,10 +62,11 @@ class SignalMetadata {
     for (std::size_t i = 0; i < files_.size(); ++i)
       names_.push_back(names_descriptor(files_.path(i)) ? "-" : std::filesystem::path(files_.path(i)).filename().string());
     if (has_records_) return;
+    const ParallelLoop parallel = [&setup](std::size_t count, std::size_t grain, const auto& body) { setup.parallel_for(count, grain, body); };
     for (std::size_t i = 0; i < files_.size(); ++i) {
+      files_.goes_through(i, parallel);
       IndexSource source;
-      const SignalIndex index = load_or_build_index(
-          files_.file(i), [&setup](std::size_t count, std::size_t grain, const auto& body) { setup.parallel_for(count, grain, body); }, source);
+      const SignalIndex index = load_or_build_index(*files_.file(i), parallel, source);
       for (std::size_t read = 0; read < index.size(); ++read)
         index_.add(index.read_id(read), {files_.begin(i) + index.place(read).offset, index.place(read).bytes});
       if (source.action != IndexSource::Action::loaded) setup.info("made an index of '" + files_.path(i) + "': " + source.reason);
@@ -88,6 +92,7 @@ class SignalMetadata {
   struct Row {
     ReadMetadata metadata;
     std::size_t file = 0;
+    std::shared_ptr<const SignalFile> opened;
   };
   struct Workspace {
     RecordDecoder decoder;
@@ -105,9 +110,10 @@ class SignalMetadata {
       place = *found;
     }
     made.file = files_.file_at(place.offset);
-    const SignalFile& file = files_.file(made.file);
+    made.opened = files_.file(made.file);
+    const SignalFile& file = *made.opened;
     place.offset -= files_.begin(made.file);
-    if (file.pod5() != nullptr) return look_at_table(file, place, made.metadata);
+    if (file.table() != nullptr) return look_at_table(file, place, made.metadata);
     std::span<const char> stored;
     if (has_records_) {
       const std::string_view record = in.text("signal_record")[row];
@@ -123,10 +129,9 @@ class SignalMetadata {
     return std::nullopt;
   }
   static std::optional<Reason> look_at_table(const SignalFile& file, RecordPlace place, ReadMetadata& metadata) {
-    const Pod5Reads& reads = file.pod5()->reads();
-    if (reads.place_at(place.offset).bytes == 0) return Reason::corrupt_signal;
+    if (file.table()->place_at(place.offset).bytes == 0) return Reason::corrupt_signal;
     try {
-      metadata = read_metadata(reads, place);
+      metadata = file.pod5() != nullptr ? read_metadata(file.pod5()->reads(), place) : read_metadata(file.fast5()->reads(), place);
     } catch (const FormatProblem& problem) {
       throw Failure::input("signal file '" + file.path() + "' is damaged: " + problem.what(), "copy the file again and compare checksums");
     }
@@ -147,7 +152,7 @@ class SignalMetadata {
     if (wants_median_before_) fill("median_before", double{}, [](const ReadMetadata& m) { return m.median_before; });
     std::vector<std::string_view> runs, reasons, names;
     for (const Row& row : made) {
-      runs.push_back(files_.file(row.file).header().attribute("run_id", row.metadata.read_group));
+      runs.push_back(row.opened == nullptr ? std::string_view() : row.opened->header().attribute("run_id", row.metadata.read_group));
       reasons.emplace_back(row.metadata.end_reason);
       names.emplace_back(names_[row.file]);
     }

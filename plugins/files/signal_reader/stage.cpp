@@ -37,20 +37,23 @@ class SignalFileResource {
   };
   static void describe(Describe<SignalFileResource>& d) {
     d.id("signal_file")
-        .summary("BLOW5, SLOW5 or POD5 files with raw nanopore signal: their paths and what their headers say")
+        .summary("BLOW5, SLOW5, POD5 or FAST5 files with raw nanopore signal: their paths and what their headers say")
         .resource("signal_file");
     d.doc(
-        "One row per read group. Attributes: path (of several files: one a line), format (blow5, slow5, pod5), record_compression (none, zlib, "
+        "One row per read group. Attributes: path (of several files: one a line), format (blow5, slow5, pod5, fast5), record_compression (none, "
+        "zlib, "
         "zstd), "
-        "signal_compression (none, svb-zd, ex-zd, vbz), "
+        "signal_compression (none, svb-zd, ex-zd, vbz; hdf5: each signal of FAST5 says its own), "
         "read_groups, chemistry (dna_r9: R9.4.1, dna_r9_5, dna_r10_0, dna_r10_3, dna_r10_4, dna_r10: R10.4.1, rna_r9, rna_004: from flow cell, kit, "
         "experiment type, sampling rate and basecaller's configuration of the first read group, and from what `basecalls` say), header_chemistry "
         "(without those), chemistry_doubt (why it may be another one, \"\" if nothing says so), "
         "sampling_rate (Hz, \"\" if neither header nor first record says), experiment_type, sequencing_kit.\n\n"
-        "A BLOW5 or POD5 file without its end-of-file mark is refused as truncated. A read group of POD5 is a run. Several files must agree in "
+        "A BLOW5 or POD5 file without its end-of-file mark is refused as truncated. A read group of POD5 and FAST5 is a run. Of FAST5 files the "
+        "first one is opened here, and each of the others when its turn comes. "
+        "Several files must agree in "
         "format, compression and chemistry.\n\n"
         "With `follow` the first file that comes speaks for all (`path` is its name, `inputs` where they come from), and is waited for.");
-    d.option("path", &Parameters::path, "BLOW5, SLOW5 or POD5 files or folders").required().reads().several(signal_endings).beside(".idx");
+    d.option("path", &Parameters::path, "BLOW5, SLOW5, POD5 or FAST5 files or folders").required().reads().several(signal_endings).beside(".idx");
     d.option("basecalls", &Parameters::basecalls,
              "files of the reads or their alignments, or folders, of which the first file is taken, each on a line: the first that names the "
              "basecaller's model, in a line @RG or in the first line of FASTQ, says it of all");
@@ -73,6 +76,11 @@ class SignalFileResource {
     for (const std::string& path : take_empty_files(paths_)) call.warn(empty_text("signal file '" + path + "'"));
     std::vector<std::string> with_reads;
     for (const std::string& path : paths_) {
+      // One of what may be a million.
+      if (!first.empty() && first.at("format") == name(FileFormat::fast5) && path.ends_with(".fast5")) {
+        with_reads.push_back(path);
+        continue;
+      }
       const SignalFile file(path, parameters_.follow ? SignalFile::Growth::possible : SignalFile::Growth::none);
       const bool is_empty = !parameters_.follow && file.extent().begin == file.extent().end;
       if (is_empty) call.warn(empty_text("signal file '" + path + "'"));
@@ -161,7 +169,8 @@ class SignalFileResource {
       if (!std::exchange(said, true)) call.info("waits for the first file in " + parameters_.path);
       for (int nap = 0; nap < 10 && !call.cancelled() && !ended; ++nap) std::this_thread::sleep_for(std::chrono::milliseconds(100));
     }
-    throw Failure::input("no BLOW5, SLOW5 or POD5 file that can be read has come in '" + parameters_.path + "'", "check the path of the signal");
+    throw Failure::input("no BLOW5, SLOW5, POD5 or FAST5 file that can be read has come in '" + parameters_.path + "'",
+                         "check the path of the signal");
   }
   Parameters parameters_;
   std::vector<std::string> paths_;
@@ -174,7 +183,7 @@ class SignalStream {
   enum class Reason : std::uint32_t { incomplete_file, repeated_read };
   static void describe(Describe<SignalStream>& d) {
     d.id("signal_stream")
-        .summary("streams all reads of BLOW5, SLOW5 or POD5 files in file order")
+        .summary("streams all reads of BLOW5, SLOW5, POD5 or FAST5 files in file order")
         .source("read")
         .rows_named_by("read_id")
         .positions()
@@ -220,11 +229,11 @@ class SignalStream {
 
  private:
   std::unique_ptr<InputReader> open(const InputTurns::File& file, SignalReadsWishes wishes) {
-    // What POD5 holds stands at its end: no record can be read before.
-    if (file.growth == InputTurns::Growth::possible && is_pod5(file.path)) return nullptr;
+    // What such a file holds is known at its end: no record can be read before.
+    if (file.growth == InputTurns::Growth::possible && has_table(file.path)) return nullptr;
     if (places_) wishes.places_at = places_->begin(file.number);
     auto reads = std::make_unique<SignalReads>(file, wishes);
-    refuse_difference(reads->file(), std::string(signal_.attribute("path")), [this](const char* attribute) { return signal_.attribute(attribute); });
+    refuse_difference(reads->file(), std::string(signal_.attribute("path")), signal_);
     return reads;
   }
   Batch signal_;

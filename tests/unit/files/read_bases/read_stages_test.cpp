@@ -431,6 +431,22 @@ TEST_CASE("comments are what follows the name behind one blank, and the tags of 
                  "two\t4\t*\t0\t0\t*\t*\t0\t0\tA\t*\n") == "<RG:Z:x\tqs:f:1.5\tML:B:C,3,200><>");
 }
 
+TEST_CASE("tags of the basecaller come from records and from comments alike") {
+  const TemporaryFolder folder;
+  const std::string tags = "RG:Z:x\tts:A:+\tts:i:300\tns:i:5000\tpi:Z:parent\tmv:B:c,5,1,0";
+  write_file(folder.path() + "/a.fq", "@one " + tags + "\tqs:f:3\nA\n+\nI\n@two some words\nA\n+\nI\n");
+  write_file(folder.path() + "/a.sam", "one\t4\t*\t0\t0\t*\t*\t0\t0\tA\tI\tqs:f:3\t" + tags + "\ntwo\t4\t*\t0\t0\t*\t*\t0\t0\tA\tI\n");
+  const std::string expected = std::string("RGZx") + '\0' + "tsA+" + "tsS" + std::string("\x2c\x01", 2) + "nsS" + std::string("\x88\x13", 2) +
+                               "piZparent" + '\0' + "mvBc" + std::string("\x03\0\0\0\x05\x01\0", 7);
+  for (const char* name : {"/a.fq", "/a.sam"}) {
+    const Result result =
+        run_stage<ReadReader>().with({{"path", folder.path() + name}, {"comments", false}, {"keep_tags", "none"}}).run().expect_rows(2);
+    const auto found = result.batch().view().text("basecaller_tags");
+    CHECK(std::string(found[0]) == expected);
+    CHECK(found[1].empty());
+  }
+}
+
 TEST_CASE("reads are found in files that are followed, which are taken up when they are whole; others are named at the end") {
   const TemporaryFolder folder;
   write_packed(folder.path() + "/a.fq", "@one\nACGT\n+\nIIII\n", Packing::plain);

@@ -95,6 +95,7 @@ TEST_CASE("thresholds are interpolated between lengths, and constant before and 
   CHECK(thresholds.at(200).threshold == 0.3);
   CHECK(thresholds.at(100000).threshold == 0.3);
   CHECK(parsed("levels\tthreshold\n5\t0.25\n").at(7).accept_below == -1);
+  CHECK(parsed("levels\tthreshold\n5\t0.25\n").at(7).reject_above == -1);
   CHECK(Thresholds::constant(0.5).at(123).threshold == 0.5);
 }
 
@@ -180,6 +181,7 @@ TEST_CASE("each pore and search has thresholds that ascend with the length, and 
   const BuiltInThresholds& seeds = *built_in_thresholds("r9", Search::seeds);
   CHECK(misfits(seeds, {.pore = "r9", .search = Search::seeds, .target_bases = 3e9}).empty());
   CHECK(misfits(seeds, {.pore = "r9", .search = Search::seeds, .target_bases = 5e5}) == "the targets have 500000 bases");
+  CHECK(misfits(seeds, {.pore = "r9", .search = Search::seeds, .rate_hz = 0.5}) == "the signal has 0 samples a second");
   CHECK(misfits(seeds, {.pore = "r9", .search = Search::sdtw}) == "the search is that of all of the targets");
 }
 
@@ -326,6 +328,8 @@ TEST_CASE("the table of decisions has a line a read") {
         "b\treject\t0.500000\t0.300000\tone\t+\t7\t9\t2900\n"
         "c\twait\t.\t.\t.\t.\t.\t.\t12\n");
   CHECK(result.counters.at("reads accepted") == 1);
+  CHECK(result.counters.at("reads rejected") == 1);
+  CHECK(result.counters.at("reads undecided") == 1);
 }
 
 namespace {
