@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <limits>
+#include <sluice/empty_inputs.hpp>
 #include <sluice/hts/read_group_samples.hpp>
 #include <system_error>
 #include <tuple>
@@ -57,6 +58,7 @@ AlignmentFiles::AlignmentFiles(std::unique_ptr<AlignmentFile> file, const std::s
 
 AlignmentFiles::AlignmentFiles(std::vector<std::string> paths, OpenOptions options, FileOrder order, Beginning beginning)
     : options_(std::move(options)), beginning_(std::move(beginning)), paths_(std::move(paths)) {
+  for (const std::string& path : take_empty_files(paths_)) warnings_.push_back(hts::empty_text("'" + path + "'"));
   if (beginning_.is_elsewhere())
     for (const std::string& path : paths_) refuse_unless_file(path);
   std::vector<std::uint64_t> sizes;

@@ -63,6 +63,8 @@ class SequenceStore {
     for (const std::string& path : paths_)
       if (hts::is_fasta_with_open_end(path)) call.warn(hts::open_end_text("'" + path + "'"));
     if (table.length.empty()) call.warn(hts::empty_text(path_));
+    if (!table.length.empty())
+      for (const std::string& path : stored->empty_files) call.warn(hts::empty_text("'" + path + "'"));
     if (stored->spooled > 0)
       call.info("the sequences of " + path_ + " were written to a temporary file of " + std::to_string((stored->spooled >> 20) + 1) +
                 " MiB for this run (TMPDIR), as " + stored->why_spooled);

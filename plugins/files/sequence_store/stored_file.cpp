@@ -108,8 +108,10 @@ StoredFile open_stored_files(const std::vector<std::string>& paths, const std::f
     hts::TextFile file({path, "", "check the path of the FASTA or FASTQ file"}, piece_bytes);
     SequenceScan packed(path, Places::packed, &spool, result.table);
     packed.begin_packed_at(spool.bytes());
+    const std::size_t before = result.table.length.size();
     scan(file, packed, cancelled);
     spool.flush();
+    if (result.table.length.size() == before) result.empty_files.push_back(path);
   }
   result.why_spooled = "there are several files";
   result.spooled = spool.bytes();

@@ -16,9 +16,10 @@ namespace sluice::sequence_store {
 
 struct StoredFile {
   SequenceTable table;
-  FileDescriptor file;       // where the table's offsets point into: the file itself, or the temporary one
-  std::int64_t spooled = 0;  // bytes of the temporary file; 0: there is none
-  std::string why_spooled;   // "it is compressed ..."
+  FileDescriptor file;                   // where the table's offsets point into: the file itself, or the temporary one
+  std::int64_t spooled = 0;              // bytes of the temporary file; 0: there is none
+  std::string why_spooled;               // "it is compressed ..."
+  std::vector<std::string> empty_files;  // of several: those without a record
 };
 
 // A plain file is scanned and stays where it is. What has no random access (gzip, BGZF, a pipe, records with lines of unequal length) is written once

@@ -123,7 +123,8 @@ class Judge {
         type_(upper_case(facts.experiment_type)),
         configuration_(upper_case(facts.configuration)),
         configured_(of_configuration(configuration_)),
-        pore_(pore_of_flow_cell(upper_case(facts.flow_cell))),
+        flow_cell_(upper_case(facts.flow_cell)),
+        pore_(pore_of_flow_cell(flow_cell_)),
         kit_(kit_of(kit_name_)) {}
 
   Chemistry verdict() {
@@ -151,8 +152,8 @@ class Judge {
     if (!belong) doubt_pair();
   }
   void take_rna_r9() {
-    // The first runs of RNA004 had the kit of RNA002 in their headers, and the rate of today's.
-    const bool has_sign = configured_.empty() && facts_.rate_hz == 4000 && word_of_kit(kit_name_) == "RNA002";
+    // The first runs of RNA004, on PromethION, had the kit of RNA002 in their headers, and the rate of today's.
+    const bool has_sign = configured_.empty() && facts_.rate_hz == 4000 && word_of_kit(kit_name_) == "RNA002" && !flow_cell_.starts_with("FLO-MIN");
     found_.name = has_sign || configured_ == "rna_004" ? "rna_004" : "rna_r9";
     if (has_sign) doubt("says '" + std::string(facts_.kit) + "' with 4000 Hz, as the first runs of RNA004 did");
     if (!may_be_rna()) doubt_pair();
@@ -208,7 +209,7 @@ class Judge {
       doubt("does not say its sequencing kit or its flow cell");
   }
   void add_general_doubts() {
-    if (pore_ == Pore::unknown && !upper_case(facts_.flow_cell).empty())
+    if (pore_ == Pore::unknown && !flow_cell_.empty())
       doubt("is of the flow cell '" + std::string(facts_.flow_cell) + "', which sluice does not know");
     if (type_ == "RNA" && !found_.name.starts_with("rna")) doubt("says the experiment type rna");
     // Where the basecaller was set up for another pore, the header was filled in wrongly, or the reads were.
@@ -232,7 +233,7 @@ class Judge {
   }
 
   const ChemistryFacts& facts_;
-  std::string kit_name_, type_, configuration_, configured_;
+  std::string kit_name_, type_, configuration_, configured_, flow_cell_;
   Pore pore_;
   Kit kit_;
   Chemistry found_;

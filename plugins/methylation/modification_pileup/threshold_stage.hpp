@@ -8,6 +8,7 @@
 #include <cstring>
 #include <mutex>
 #include <optional>
+#include <sluice/empty_inputs.hpp>
 #include <sluice/hts/bam_text.hpp>
 #include <sluice/hts/handles.hpp>
 #include <sluice/hts/header_input.hpp>
@@ -53,7 +54,9 @@ class ModificationThreshold {
   void process(const Call& call, Output& out) {
     hts::silence();
     LevelCounts counts{};
-    for (const std::string& path : input_files(parameters_.alignments, ".bam .sam .cram")) count_file(call, path, counts);
+    std::vector<std::string> paths = input_files(parameters_.alignments, ".bam .sam .cram");
+    take_empty_files(paths);
+    for (const std::string& path : paths) count_file(call, path, counts);
     const FilterThresholds thresholds = thresholds_at_percentile(counts, parameters_.percentile);
     out.set_rows(base_count);
     const std::span<double> least = out.column<double>("least_probability");

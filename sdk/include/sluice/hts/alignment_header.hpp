@@ -11,6 +11,7 @@
 #include <cstring>
 #include <filesystem>
 #include <new>
+#include <sluice/empty_inputs.hpp>
 #include <sluice/failure.hpp>
 #include <sluice/hts/handles.hpp>
 #include <sluice/hts/header_input.hpp>
@@ -93,8 +94,11 @@ inline Header read_first_alignment_header(const std::vector<std::string>& paths)
 }
 
 // The header for what alignment_reader gives of these inputs. Followed files of a folder come one after the other.
-inline Header header_of_inputs(const std::string& inputs, const std::vector<std::string>& paths, SeveralFiles order, bool follow) {
-  if (!follow) return read_alignment_headers(paths, order);
+inline Header header_of_inputs(const std::string& inputs, std::vector<std::string> paths, SeveralFiles order, bool follow) {
+  if (!follow) {
+    take_empty_files(paths);
+    return read_alignment_headers(paths, order);
+  }
   Header header = read_first_alignment_header(paths);
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(inputs, ignored)) mark_unsorted(*header);

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <cstdint>
+#include <sluice/descriptor_path.hpp>
 #include <string>
 
 namespace sluice::index_file {
@@ -15,8 +16,9 @@ struct Source {
   std::int64_t modified_ns = 0;  // since 1970
 };
 
-// A file as it is now; not known if it cannot be looked at.
+// A file as it is now; not known if it cannot be looked at, or not again: then it has no name ("-").
 inline Source source_of(const std::string& path) {
+  if (names_descriptor(path)) return {"-", 0, 0};
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return {path, 0, 0};
   return {path, static_cast<std::uint64_t>(status.st_size), std::int64_t{status.st_mtim.tv_sec} * 1000000000 + status.st_mtim.tv_nsec};

@@ -115,6 +115,7 @@ TEST_CASE("the first runs of RNA004 say RNA002, with the rate or the basecaller'
   check({{"FLO-PRO002", "sqk-rna002", "genomic_dna", "r9p4p1-w97a_m2.cfg", 4000, "rna_004", false},
          {"FLO-PRO002", "sqk-rna002", "genomic_dna", "", 4000, "rna_004", true},
          {"", "sqk-rna002", "", "", 4000, "rna_004", true},
+         {"FLO-MIN106", "sqk-rna002", "rna", "", 4000, "rna_r9", true},
          {"FLO-PRO002", "sqk-rna002", "rna", "", 3012, "rna_r9", false}});
 }
 
