@@ -585,6 +585,20 @@ void EventTable::clear() {
   stdv.clear();
 }
 
+std::int64_t events_before(std::span<const std::int32_t> start_samples, std::int64_t sample) {
+  const auto before = std::lower_bound(start_samples.begin(), start_samples.end(), sample) - start_samples.begin();
+  return std::clamp<std::int64_t>(before, 0, std::max<std::int64_t>(std::ssize(start_samples) - 1, 0));
+}
+
+void EventTable::drop_before(std::int64_t sample) {
+  const std::int64_t dropped = events_before(start_sample, sample);
+  const auto drop = [dropped](auto& column) { column.erase(column.begin(), column.begin() + dropped); };
+  drop(start_sample);
+  drop(length_samples);
+  drop(mean);
+  drop(stdv);
+}
+
 DetectorWorkspace::DetectorWorkspace() : buffers_(std::make_unique<Buffers>()) {}
 DetectorWorkspace::~DetectorWorkspace() = default;
 DetectorWorkspace::DetectorWorkspace(DetectorWorkspace&&) noexcept = default;

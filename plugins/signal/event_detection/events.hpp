@@ -63,7 +63,12 @@ struct EventTable {
 
   std::size_t size() const { return start_sample.size(); }
   void clear();
+  // Drops events that begin before `sample`, but not the last one. They no longer tile the signal from its first sample on.
+  void drop_before(std::int64_t sample);
 };
+
+// How many of the events, whose first samples ascend, begin before `sample`; all but one at most.
+std::int64_t events_before(std::span<const std::int32_t> start_samples, std::int64_t sample);
 
 // Scratch memory of one thread: 42 KiB, plus up to 40 bytes per event and 40 bytes per 1,024 samples of the largest read
 // seen. Reused from read to read, so that the steady state allocates nothing.

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #include <algorithm>
+#include <array>
+#include <sluice/rna_adapter.hpp>
 #include <sluice/stage.hpp>
+#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -21,6 +24,7 @@ class EventDetection {
  public:
   struct Parameters {
     std::string preset = "auto";
+    std::string adapter = "keep", compat = "none";
     std::optional<std::int64_t> window_short, window_long;
     std::optional<double> threshold_short, threshold_long, peak_height;
   };
@@ -37,9 +41,13 @@ class EventDetection {
         "of the chemistry; without that resource it is `dna`. Direct RNA passes the pore with its 3' end first, so its events are given last in time "
         "first: event 0 ends the signal and belongs to the first bases of the read. event_start and event_length stay samples of the signal as it "
         "was "
-        "written.");
+        "written.\n\n"
+        "With adapter = find, events of the adapter of direct RNA (RNA004) are left out: the first event begins where the current rises for good. "
+        "Where "
+        "signal_begin says that the basecaller's ts has been cut off, nothing is looked for.");
     d.needs("raw_signal", "list<i16>", "samples as the sequencer wrote them");
     d.needs("digitisation", "f64", "number of raw levels").needs("range", "f64", "pA").needs("offset", "f64", "raw units");
+    d.needs("signal_begin", "i64", "samples in front of the signal that were left out", Needed::optional);
     d.uses("signal", "signal_file", "the file whose header says the chemistry, for preset = auto", Needed::optional);
     d.gives("event_mean", "list<f32>", "pA; of RNA the last event in time comes first, in all lists of events");
     d.gives("event_start", "list<i32>", "first sample", Needed::optional);
@@ -47,6 +55,8 @@ class EventDetection {
     d.gives("event_stdv", "list<f32>", "pA, of the population", Needed::optional);
     d.option("preset", &Parameters::preset, "the constants, and which way events run: DNA's or direct RNA's, or those of the pore")
         .choices({"auto", "dna", "rna", "r9", "r10", "rna_r9", "rna004"});
+    d.option("adapter", &Parameters::adapter, "find: leave out the events of the adapter of RNA004").choices({"keep", "find"});
+    d.option("compat", &Parameters::compat, "f5c: keep the adapter, as f5c 1.6 does").choices({"none", "f5c"});
     d.option("window_short", &Parameters::window_short, "short window; the preset's if left out").range(2, max_window).unit("samples");
     d.option("window_long", &Parameters::window_long, "long window; the preset's if left out").range(2, max_window).unit("samples");
     d.option("threshold_short", &Parameters::threshold_short, "least t-statistic of a boundary in the short window; the preset's if left out")
@@ -71,6 +81,8 @@ class EventDetection {
   EventDetection(const Setup& setup, const Parameters& p)
       : preset_(p.preset == "auto" && setup.has_resource("signal") ? setup.resource("signal").attribute("chemistry") : std::string_view(p.preset)),
         params_(detector_params(p, preset_)),
+        finds_adapter_(p.adapter == "find" && p.compat == "none" && (preset_ == "rna004" || preset_ == "rna_004")),
+        has_begin_(setup.available("signal_begin")),
         order_(is_rna(preset_) ? EventOrder::descending : EventOrder::ascending),
         starts_(setup.wanted("event_start")),
         lengths_(setup.wanted("event_length")),
@@ -87,6 +99,7 @@ class EventDetection {
   void process(const Call& call, const Batch& in, Output& out) {
     const auto signal = in.list<std::int16_t>("raw_signal");
     const auto digitisation = in.column<double>("digitisation"), range = in.column<double>("range"), offset = in.column<double>("offset");
+    const auto begins = has_begin_ ? in.column<std::int64_t>("signal_begin") : std::span<const std::int64_t>();
     std::vector<EventTable> tables(static_cast<std::size_t>(in.rows()));
     call.parallel_for(tables.size(), 1, [&](std::size_t begin, std::size_t end) {
       auto workspace = workspaces_.take();
@@ -95,6 +108,8 @@ class EventDetection {
         const Calibration calibration{static_cast<float>(offset[row]), static_cast<float>(range[row]), static_cast<float>(digitisation[row])};
         const DetectionStatus status = detect_events(signal[static_cast<std::int64_t>(row)], calibration, params_, *workspace, tables[row]);
         if (status != DetectionStatus::ok) out.fail(static_cast<std::int64_t>(row), static_cast<std::uint32_t>(status) - 1);
+        if (status == DetectionStatus::ok && finds_adapter_ && (!has_begin_ || begins[row] == 0))
+          tables[row].drop_before(find_rna_adapter(signal[static_cast<std::int64_t>(row)], digitisation[row], range[row], offset[row]));
       }
     });
     const Buffer offsets = out.offsets([&](std::int64_t row) { return tables[static_cast<std::size_t>(row)].size(); });
@@ -129,17 +144,17 @@ class EventDetection {
     const auto events = static_cast<std::size_t>(device.download(offsets.as<std::int64_t>() + rows, 1).front());
 
     const auto allocate = [&](bool wanted) { return wanted ? device.allocate(events * 4) : Memory(); };
-    Memory mean = allocate(true), start = allocate(starts_), length = allocate(lengths_), stdv = allocate(stdvs_);
-    const cuda::EventColumns columns{mean.as<float>(), start.as<std::int32_t>(), length.as<std::int32_t>(), stdv.as<float>()};
-    check(cuda::emit_events(signals, params_, workspace.get(), offsets.as<std::int64_t>(), columns, device.stream(), division), "emit_events");
-    if (order_ == EventOrder::descending)
-      check(cuda::reverse_events(signals.rows, offsets.as<std::int64_t>(), static_cast<std::int64_t>(events), columns, device.stream()),
-            "reverse_events");
+    Memory mean = allocate(true), start = allocate(starts_ || finds_adapter_), length = allocate(lengths_), stdv = allocate(stdvs_);
+    const auto columns = [&] { return cuda::EventColumns{mean.as<float>(), start.as<std::int32_t>(), length.as<std::int32_t>(), stdv.as<float>()}; };
+    check(cuda::emit_events(signals, params_, workspace.get(), offsets.as<std::int64_t>(), columns(), device.stream(), division), "emit_events");
     const std::vector<DetectionStatus> statuses = device.download(status.as<DetectionStatus>(), rows);
     for (std::size_t row = 0; row < rows; ++row) {
       if (statuses[row] != DetectionStatus::ok) out.fail(static_cast<std::int64_t>(row), static_cast<std::uint32_t>(statuses[row]) - 1);
     }
-    const auto count = static_cast<std::int64_t>(events);
+    auto count = static_cast<std::int64_t>(events);
+    if (finds_adapter_) count = drop_adapters(device, in, statuses, offsets, {&mean, &start, &length, &stdv});
+    if (order_ == EventOrder::descending)
+      check(cuda::reverse_events(signals.rows, offsets.as<std::int64_t>(), count, columns(), device.stream()), "reverse_events");
     device.add_list<float>(out, "event_mean", offsets, std::move(mean), count);
     if (starts_) device.add_list<std::int32_t>(out, "event_start", offsets, std::move(start), count);
     if (lengths_) device.add_list<std::int32_t>(out, "event_length", offsets, std::move(length), count);
@@ -148,6 +163,49 @@ class EventDetection {
 #endif
 
  private:
+#ifdef SLUICE_WITH_CUDA
+  // Leaves the events behind the adapters, in order of time, and says how many they are. Columns that are not wanted are empty.
+  std::int64_t drop_adapters(const sluice::cuda::DeviceCall& device, const Batch& in, const std::vector<DetectionStatus>& statuses,
+                             sluice::cuda::Memory& offsets, std::array<sluice::cuda::Memory*, 4> columns) const {
+    const auto rows = static_cast<std::size_t>(in.rows());
+    const auto raw = device.list<std::int16_t>(in, "raw_signal");
+    const std::vector<std::int64_t> raw_offsets = device.download(raw.offsets, rows + 1),
+                                    old_offsets = device.download(offsets.as<std::int64_t>(), rows + 1);
+    const std::vector<std::int16_t> samples =
+        device.download(raw.values + raw_offsets.front(), static_cast<std::size_t>(raw_offsets.back() - raw_offsets.front()));
+    const std::vector<std::int32_t> starts = device.download(columns[1]->as<std::int32_t>(), static_cast<std::size_t>(old_offsets[rows]));
+    const std::vector<double> offset = device.download(device.column<double>(in, "offset"), rows),
+                              range = device.download(device.column<double>(in, "range"), rows),
+                              digitisation = device.download(device.column<double>(in, "digitisation"), rows);
+    const std::vector<std::int64_t> begins =
+        has_begin_ ? device.download(device.column<std::int64_t>(in, "signal_begin"), rows) : std::vector<std::int64_t>(rows);
+    std::vector<std::int64_t> firsts(rows), kept(rows + 1);
+    for (std::size_t row = 0; row < rows; ++row) {
+      firsts[row] = old_offsets[row];
+      if (statuses[row] == DetectionStatus::ok && begins[row] == 0) {
+        const auto signal = std::span(samples).subspan(static_cast<std::size_t>(raw_offsets[row] - raw_offsets.front()),
+                                                       static_cast<std::size_t>(raw_offsets[row + 1] - raw_offsets[row]));
+        const std::int64_t adapter = find_rna_adapter(signal, digitisation[row], range[row], offset[row]);
+        firsts[row] += events_before(
+            std::span(starts).subspan(static_cast<std::size_t>(old_offsets[row]), static_cast<std::size_t>(old_offsets[row + 1] - old_offsets[row])),
+            adapter);
+      }
+      kept[row + 1] = kept[row] + old_offsets[row + 1] - firsts[row];
+    }
+    for (sluice::cuda::Memory* column : columns) {
+      if (column->get() == nullptr) continue;
+      constexpr std::size_t bytes = 4;  // of a value of any column
+      sluice::cuda::Memory part = device.allocate(static_cast<std::size_t>(kept[rows]) * bytes);
+      for (std::size_t row = 0; row < rows; ++row)
+        sluice::cuda::check(cudaMemcpyAsync(part.as<std::int32_t>() + kept[row], column->as<std::int32_t>() + firsts[row],
+                                            static_cast<std::size_t>(kept[row + 1] - kept[row]) * bytes, cudaMemcpyDeviceToDevice, device.stream()),
+                            "events behind adapters");
+      *column = std::move(part);
+    }
+    offsets = device.upload(kept);
+    return kept[rows];
+  }
+#endif
   static void check_windows(const DetectorParams& params) {
     if (params.window_short >= params.window_long)
       throw Failure::usage("window_short (" + std::to_string(params.window_short) + " samples) must be smaller than window_long (" +
@@ -178,6 +236,7 @@ class EventDetection {
 
   std::string preset_;
   DetectorParams params_;
+  bool finds_adapter_, has_begin_;
   EventOrder order_;
   bool starts_, lengths_, stdvs_;
   Workspaces<DetectorWorkspace> workspaces_;

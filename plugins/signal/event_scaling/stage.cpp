@@ -154,7 +154,8 @@ class EventScaling {
 class EventRecalibration {
  public:
   struct Parameters {
-    std::int64_t min_recalibration_events = 200;
+    std::int64_t min_recalibration_events = 0;
+    std::string compat = "none";
     double max_var = 2.5;
     double max_events_per_base = 5.0;
   };
@@ -178,7 +179,10 @@ class EventRecalibration {
         .gives("scale", "f32", "pA per model unit")
         .gives("var", "f32", "factor on level_stdv")
         .gives("log_var", "f32", "natural logarithm of var");
-    d.option("min_recalib_events", &Parameters::min_recalibration_events, "least aligned k-mers to go by; lower it for short reads").range(1, 1e6);
+    d.option("min_recalib_events", &Parameters::min_recalibration_events,
+             "least aligned k-mers to go by; 0: 200, of RNA004, which has short reads, 50")
+        .range(0, 1e6);
+    d.option("compat", &Parameters::compat, "f5c: 0 is 200 for every pore, as in f5c 1.6").choices({"none", "f5c"});
     d.option("max_var", &Parameters::max_var, "reads whose events spread more than this do not follow the model").range(0, 1000);
     d.option("max_events_per_base", &Parameters::max_events_per_base, "reads with more aligned events per base are over-segmented").range(0, 1000);
     d.reason("too_few_events", "fewer aligned k-mers than min_recalib_events")
@@ -190,7 +194,11 @@ class EventRecalibration {
 #endif
   }
   EventRecalibration(const Setup& setup, const Parameters& p) : model_(nucleotide_model(setup)), max_events_per_base_(p.max_events_per_base) {
-    params_.min_recalibration_events = static_cast<std::uint32_t>(p.min_recalibration_events);
+    constexpr std::uint32_t usual = 200, of_short_rna = 50;
+    const bool is_short_rna = p.compat == "none" && setup.resource("model").attribute("pore") == "rna004";
+    params_.min_recalibration_events = p.min_recalibration_events != 0 ? static_cast<std::uint32_t>(p.min_recalibration_events)
+                                       : is_short_rna                  ? of_short_rna
+                                                                       : usual;
     params_.max_var = static_cast<float>(p.max_var);
   }
 

@@ -66,6 +66,8 @@ class PolyATail {
   bool is_found() const { return state_ == State::found; }
   // Samples up to the end of the tail, if it was found.
   std::int64_t end() const { return longest_.end * block_samples_; }
+  // Samples in front of it, if it was found.
+  std::int64_t first() const { return longest_.begin * block_samples_; }
   // Most samples that are looked at when there is no tail.
   static std::int64_t search_samples(double samples_per_base) {
     return search_blocks * static_cast<std::int64_t>(std::clamp(samples_per_base + 0.5, 1.0, longest_block));
@@ -75,7 +77,8 @@ class PolyATail {
   enum class State : std::uint8_t { searching, found, none };
   struct Run {
     std::int64_t windows = 0;  // that are flat
-    std::int64_t end = 0;      // of the last of them, in blocks
+    std::int64_t begin = 0;    // of the first of them, in blocks
+    std::int64_t end = 0;      // of the last of them
   };
   static constexpr double longest_block = 10'000;  // the squares of eight sums then stay within 63 bits
 
@@ -84,6 +87,7 @@ class PolyATail {
     ++blocks_;
     in_block_ = sum_ = 0;
     if (is_flat()) {
+      if (run_.windows == 0) run_.begin = blocks_ - static_cast<std::int64_t>(window_blocks);
       ++run_.windows;
       run_.end = blocks_;
     } else if (blocks_ - run_.end >= patience_blocks) {

@@ -33,7 +33,7 @@ struct Tags {
       const std::string name(bytes.substr(0, 2));
       const char type = bytes[2];
       bytes.remove_prefix(3);
-      if (type == 'i') numbers[name] = {take(std::int32_t{})};
+      if (type == 'i') numbers[name] = {static_cast<double>(take(std::int32_t{}))};
       if (type == 'f') numbers[name] = {take(float{})};
       if (type == 'Z') {
         texts[name] = bytes.substr(0, bytes.find('\0'));

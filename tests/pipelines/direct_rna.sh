@@ -1,0 +1,50 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# SPDX-FileCopyrightText: The sluice authors
+# Direct RNA without tags: the adapter is found in the signal, also of reads as short as tRNA; poly(A) tails are measured.
+#   direct_rna.sh SLUICE SHARED_DIR
+set -euo pipefail
+sluice=$1 real=$2/data/modern_real
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+run() { "$sluice" run "$@" --quiet; }
+fail() { echo "FAILED: $*" >&2; exit 1; }
+
+run synthetic_reference --length 3000 --contigs 4 --seed 3 --output transcripts.fa
+adapter=CTTCTTATTTCTTCTTTTCTCGATTCTTATCTTCTATCTATTCTTTCTTCTCTTCATCTTATCTTCTTCTTTCATCTTCTTCTATCTTATTTCTTCTCTCT
+simulate() { run simulate_rna --reference transcripts.fa --seed 4 --adapter $adapter --adapter-level 64 "$@"; }
+
+# Short reads. Column 14 is the first sample of an event; the adapter ends at ts, which the FASTQ says.
+simulate --reads 60 --mean-length 115 --minimum-length 100 --length-distribution fixed --output-prefix short
+align() { run eventalign --alignments short.bam --reference transcripts.fa --reads bare.fastq --signal short.blow5 --print-read-names --signal-index --output "$@"; }
+zcat short.fastq.gz | cut -f1 >bare.fastq
+zcat short.fastq.gz | awk -F'\t' 'NR % 4 == 1 { for (i = 2; i <= NF; ++i) if ($i ~ /^ts:i:/) print substr($1, 2), substr($i, 6) }' >ts.txt
+begins() { awk -F'\t' 'FNR == NR { split($0, a, " "); ts[a[1]] = a[2]; next } FNR > 1 { if (!($4 in least) || $14 < least[$4]) least[$4] = $14 }
+             END { for (read in least) { ++reads; if (least[read] > ts[read] - 400 && least[read] < ts[read] + 600) ++right } print reads + 0, right + 0 }' ts.txt "$1"; }
+align found.tsv
+read -r reads right < <(begins found.tsv)
+[ "$reads" -ge 55 ] && [ "$right" -ge $((reads - 3)) ] || fail "of 60 short reads $reads are written, of which $right begin behind the adapter"
+align f5c.tsv --compat f5c --min-recalib-events 50
+read -r reads right < <(begins f5c.tsv)
+[ "$right" -lt $((reads / 2)) ] || fail "--compat f5c leaves the adapters out: $right of $reads"
+
+# Tails. Lengths are gamma-distributed around 80, and found within a fifth or 10 bases.
+simulate --reads 80 --mean-length 700 --tail-length 80 --estimate-poly-a --output-prefix tailed
+run poly_a --signal tailed.blow5 --reads tailed.fastq.gz --output tails.tsv
+zcat tailed.fastq.gz | awk -F'\t' 'NR % 4 == 1 { for (i = 2; i <= NF; ++i) if ($i ~ /^pt:i:/) print substr($1, 2), substr($i, 6) }' >true.txt
+awk 'FNR == NR { bases[$1] = $2; next } FNR > 1 { off = $2 - bases[$1]; if (off < 0) off = -off; if (off <= 10 || off <= bases[$1] / 5) ++right; ++reads } END { print right + 0, reads }' true.txt tails.tsv >right.txt
+read -r right reads <right.txt
+[ "$reads" = 80 ] && [ "$right" -ge 60 ] || fail "$right of $reads tails are right"
+simulate --reads 40 --mean-length 700 --output-prefix bare
+run poly_a --signal bare.blow5 --reads bare.fastq.gz --output none.tsv
+[ "$(awk -F'\t' 'NR > 1 && $2 > 0' none.tsv | wc -l)" -le 4 ] || fail "tails where there are none"
+
+if [ -e "$real/rna004_trna.pod5" ]; then
+  cp "$real"/rna004_trna.* .
+  run resquiggle --reads rna004_trna.fastq.gz --signal rna004_trna.pod5 --output real.tsv
+  written=$(tail -n +2 real.tsv | cut -f1 | sort -u | wc -l)
+  [ "$written" -ge 170 ] || fail "$written of 180 real tRNA reads are written"
+else
+  echo "SKIPPED: real tRNA reads, as $real/rna004_trna.pod5 is not there"
+fi

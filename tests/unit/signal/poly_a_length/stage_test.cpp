@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include <doctest/doctest.h>
+
+#include <sluice/testing.hpp>
+#include <string>
+#include <vector>
+
+using namespace sluice;
+using namespace sluice::testing;
+
+namespace {
+
+const sluice_plugin_info& plugin() {
+  static const sluice_plugin_info* const info = load_plugin(SLUICE_PLUGIN_DIR "/poly_a_length.so");
+  return *info;
+}
+TestBatch signal_file(const std::string& chemistry) {
+  return BatchBuilder("signal_file", 1)
+      .text("run_id", {"run"})
+      .text("experiment_type", {""})
+      .text("sequencing_kit", {""})
+      .text("flow_cell_id", {""})
+      .text("chemistry", {chemistry})
+      .attribute("chemistry", chemistry)
+      .build();
+}
+BatchBuilder reads() {
+  return BatchBuilder("read", 3)
+      .text("read_id", {"short", "said", "bad"})
+      .list<std::int16_t>("raw_signal", {{1, 2, 3}, {1, 2}, {1}})
+      .column<double>("digitisation", {8192, 8192, 0})
+      .column<double>("range", {1475, 1475, 1475})
+      .column<double>("offset", {-200, -200, -200})
+      .column<double>("sampling_rate", {4000, 4000, 4000})
+      .text("bases", {"ACGT", "AC", ""});
+}
+StageRun lengths(const TestBatch& batch, const std::string& chemistry = "rna_004") {
+  return run_stage(stage_of(plugin(), "poly_a_length"), batch).resource("signal", signal_file(chemistry));
+}
+
+}  // namespace
+
+TEST_CASE("the basecaller's word is taken, and other chemistries are refused") {
+  const Result measured = lengths(reads().build()).run();
+  CHECK(measured.failed.size() == 1);
+  const auto found = measured.batches.at(0).view();
+  CHECK(found.column<std::int32_t>("poly_a_bases")[0] == -1);
+  CHECK(found.text("poly_a_source")[1] == "signal");
+  const Result said = lengths(reads().column<std::int32_t>("basecaller_poly_a", {-2, 37, 5}).build()).run();
+  CHECK(said.batches.at(0).view().column<std::int32_t>("poly_a_bases")[1] == 37);
+  CHECK(said.batches.at(0).view().text("poly_a_source")[0] == "signal");
+  CHECK(said.batches.at(0).view().text("poly_a_source")[1] == "basecaller");
+  CHECK(lengths(reads().build(), "dna_r10").run().status == SLUICE_ERROR_USAGE);
+  CHECK(contract_problems(plugin(),
+                          {{"poly_a_length", {.parameters = {}, .resources = {{"signal", signal_file("rna_004")}}, .batches = {reads().build()}}}}) ==
+        std::vector<std::string>{});
+}
