@@ -120,7 +120,7 @@ if [ -d "$data" ] && command -v samtools >/dev/null; then
       FNR > 1 && $3 != "." { b = $2 + offset; if (rna) b = bases[$1] - 1 - b; d = $3 - at[$1, b]; if (d < 0) d = -d; ++all[$1]; good[$1] += d <= within }
       END { for (read in all) print read, good[read], all[read], good[read] / all[read] }' - "$2"
   }
-  total() { awk '{ good += $2; all += $3 } END { printf "%.4f", all > 0 ? good / all : 0 }'; }
+  total() { awk '{ good += $2; all += $3 } END { printf "%.4f", (all > 0 ? good / all : 0) }'; }
   : >report
   for set in r10_canonical r10_5mc r10_5khz; do
     for moves in check use; do
