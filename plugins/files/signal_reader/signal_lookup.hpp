@@ -107,6 +107,12 @@ class SignalLookup {
     std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
       return found[a].number != found[b].number ? found[a].number < found[b].number : found[a].place.offset < found[b].place.offset;
     });
+    PartColumns parts;
+    if (gives_part_) {
+      parts = {out.column<std::int64_t>("signal_begin"), out.column<std::int64_t>("signal_end")};
+      std::fill(parts.begin.begin(), parts.begin.end(), 0);
+      std::fill(parts.end.begin(), parts.end.end(), -1);
+    }
     const auto read = [&](std::size_t first, std::size_t last) {
       for (std::size_t i = first; i < last; ++i) {
         if (!followed_ && call.cancelled()) return;
@@ -119,7 +125,7 @@ class SignalLookup {
       call.parallel_for(order.size(), 4, read);
     else
       read(0, order.size());
-    if (gives_part_) give_parts(call, in, found, {bytes.data(), bytes.size()}, begin, out);
+    if (gives_part_ && has_part_) find_parts(call, in, found, {bytes.data(), bytes.size()}, begin, parts, out);
   }
 
   void finish(const Call& call, Output&) {
@@ -167,13 +173,12 @@ class SignalLookup {
   }
   const char* name_column() const { return has_parent_ ? "signal_read" : "read_id"; }
 
+  struct PartColumns {
+    std::span<std::int64_t> begin, end;
+  };
   // Which samples are the reads'. Records of rows without tags are not looked at.
-  void give_parts(const Call& call, const Batch& in, const std::vector<Found>& found, std::span<const char> bytes, std::span<const std::int64_t> at,
-                  Output& out) {
-    const auto first = out.column<std::int64_t>("signal_begin"), last = out.column<std::int64_t>("signal_end");
-    std::fill(first.begin(), first.end(), 0);
-    std::fill(last.begin(), last.end(), -1);
-    if (!has_part_) return;
+  void find_parts(const Call& call, const Batch& in, const std::vector<Found>& found, std::span<const char> bytes, std::span<const std::int64_t> at,
+                  const PartColumns& columns, Output& out) {
     const auto parts = in.list<std::int64_t>("signal_part");
     std::optional<RecordDecoder> decoder;
     for (std::size_t row = 0; row < found.size(); ++row) {
@@ -189,8 +194,8 @@ class SignalLookup {
         out.fail(r, Reason::bad_signal_part);
         continue;
       }
-      first[row] = resolved.samples.begin;
-      last[row] = resolved.samples.end;
+      columns.begin[row] = resolved.samples.begin;
+      columns.end[row] = resolved.samples.end;
       if (resolved.status != PartStatus::guessed) continue;
       call.count("split reads of an unknown version of dorado", 1);
       if (!warned_of_guess_.exchange(true))

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <sluice/methods/abea/abea.hpp>
 #include <span>
 #include <vector>
 
@@ -25,6 +26,11 @@ class MovedKmers {
   MovedKmers(std::span<const std::int8_t> moves, std::span<const std::int32_t> event_start, std::size_t kmers, std::uint32_t k);
   // Have they as many bases as the read?
   bool fit() const { return fit_; }
+  // The shift anew: the median of what events differ from the scaled level of the k-mer that is `expected` of them. That of the method of moments
+  // also counts events of the adapter, and bases that the strand passes slowly; of short reads that is much. `moments` as it is where there are too
+  // few.
+  LevelScaling scaling(std::span<const std::int32_t> expected, std::span<const float> event_mean, std::span<const std::uint32_t> kmer_rank,
+                       const KmerModelView& model, LevelScaling moments) const;
   // For each event the k-mer whose block its middle lies in, -1: it comes before the first one's. Ascending.
   std::vector<std::int32_t> expected_kmers() const;
 
@@ -32,8 +38,10 @@ class MovedKmers {
     std::int64_t kmers = 0, near = 0;  // with events; of these, those that begin near the block
     double share() const { return kmers > 0 ? static_cast<double>(near) / static_cast<double>(kmers) : 1; }
   };
+  // Samples of a base, mean.
+  double samples_per_base() const { return samples_per_base_; }
   // within: samples between the begin of a k-mer's events and that of its block.
-  Agreement agreement(std::span<const std::int32_t> first_event, std::span<const std::int32_t> last_event, std::int32_t within) const;
+  Agreement agreement(std::span<const std::int32_t> first_event, std::span<const std::int32_t> last_event, double within) const;
 
  private:
   // First sample of a k-mer's block; < 0: it has none.
@@ -42,6 +50,7 @@ class MovedKmers {
   std::span<const std::int32_t> event_start_;
   std::size_t kmers_;
   std::int64_t offset_;
+  double samples_per_base_ = 0;
   bool is_rna_, fit_;
 };
 

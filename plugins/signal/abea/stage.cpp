@@ -29,7 +29,7 @@ class Abea {
     double min_average_emission = -5.0;
     std::int64_t max_skipped_kmers = 50;
     std::string moves = "check";
-    std::int64_t moves_within = 50;
+    double moves_within = 2;
     double least_near_moves = 0.5;
   };
 
@@ -42,7 +42,7 @@ class Abea {
         "Algorithm 1 of Gamaarachchi et al. 2020 (f5c): a band of 100 cells that moves by the Suzuki-Kasahara rule, with the transitions, the "
         "rounding and the tie rules of f5c 1.6.\n\n"
         "Where the basecaller's moves are known, a read fails unless enough of its k-mers begin near the blocks of their bases. With moves = use the "
-        "band is 36 cells wide and follows the moves instead of its scores.");
+        "band is 12 cells wide and follows the moves instead of its scores, and the shift of the read is found along them.");
     d.uses("model", "kmer", "the nucleotide k-mer model of the pore");
     d.needs("event_mean", "list<f32>", "pA").needs("kmer_rank", "list<u32>", "ranks of the read's k-mers in the model");
     d.needs("moment_shift", "f32", "pA").needs("moment_scale", "f32", "pA per model unit");
@@ -58,9 +58,10 @@ class Abea {
     d.option("max_skipped_kmers", &Parameters::max_skipped_kmers, "most k-mers in a row without an event of their own").range(0, 1e6);
     d.option("moves", &Parameters::moves, "use: the band follows them; check: reads that contradict them fail; ignore")
         .choices({"use", "check", "ignore"});
-    d.option("moves_within", &Parameters::moves_within, "how near the begin of a k-mer's events is to that of its base")
+    d.option("moves_within", &Parameters::moves_within,
+             "how near the begin of a k-mer's events is to that of its base, in the time that a base takes")
         .range(0, 1e6)
-        .unit("samples");
+        .unit("bases");
     d.option("least_near_moves", &Parameters::least_near_moves, "least share of k-mers that are so near").range(0, 1);
 #ifdef SLUICE_WITH_CUDA
     d.implementation<&Abea::process_cuda>("cuda",
@@ -84,7 +85,7 @@ class Abea {
       : model_(kmer_model_view(setup.resource("model"))),
         has_moves_(p.moves != "ignore" && setup.available("moves") && setup.available("event_start")),
         follows_moves_(p.moves == "use"),
-        moves_within_(static_cast<std::int32_t>(p.moves_within)),
+        moves_within_(p.moves_within),
         least_near_moves_(p.least_near_moves) {
     if (model_.alphabet != Alphabet::nucleotide) throw Failure::usage("the model is a methylation model", "give abea the nucleotide model");
     limits_.max_events_per_base = static_cast<float>(p.max_events_per_base);
@@ -139,8 +140,13 @@ class Abea {
         if (moves && !(*moves)[row].empty() && (*starts)[row].size() == events[row].size())
           moved.emplace((*moves)[row], (*starts)[row], count, model_.k);
         std::vector<std::uint64_t> guide;
-        if (follows_moves_ && moved && moved->fit()) guide = guide_along(moved->expected_kmers(), count);
-        const AlignmentInput input{events[row], kmers[row], model_, {scale[i], shift[i]}, limits_, guide};
+        LevelScaling scaling{scale[i], shift[i]};
+        if (follows_moves_ && moved && moved->fit()) {
+          const std::vector<std::int32_t> expected = moved->expected_kmers();
+          guide = guide_along(expected, count);
+          scaling = moved->scaling(expected, events[row], kmers[row], model_, scaling);
+        }
+        const AlignmentInput input{events[row], kmers[row], model_, scaling, limits_, guide};
         const AlignmentResult result = align_events(input, *workspace, first_event, last_event);
         fail(out, row, result.status);
         if (result.status == AlignmentStatus::ok && moved && contradicts(*moved, first_event, last_event)) out.fail(row, against_moves);
@@ -173,12 +179,22 @@ class Abea {
     cuda::BatchPlan plan =
         cuda::plan_batch(event_offsets, kmer_offsets, model_, limits_, {row_status, row_status == nullptr ? 0 : rows}, free_bytes / workspace_share);
 
-    std::vector<std::uint32_t> guides;
-    if (follows_moves_ && !moves.is_empty())
-      for (cuda::ReadPlan& read : plan.reads)
-        if (read.status == AlignmentStatus::ok) add_guide(moves, read, guides);
-    const sluice::cuda::Memory device_guides = device.upload(guides);
-    if (!guides.empty()) columns.guides = device_guides.as<std::uint32_t>();
+    sluice::cuda::Memory device_guides, device_shifts;
+    if (follows_moves_ && !moves.is_empty()) {
+      std::vector<std::uint32_t> guides;
+      const std::vector<float> event_means = device.download(events.values, static_cast<std::size_t>(events.count)),
+                               scales = device.download(columns.scale, rows);
+      const std::vector<std::uint32_t> ranks = device.download(kmers.values, kmer_count);
+      std::vector<float> shifts = device.download(columns.shift, rows);
+      for (cuda::ReadPlan& read : plan.reads) {
+        const auto row = static_cast<std::size_t>(read.row);
+        if (read.status == AlignmentStatus::ok) shifts[row] = add_guide(moves, event_means, ranks, {scales[row], shifts[row]}, read, guides);
+      }
+      device_guides = device.upload(guides);
+      device_shifts = device.upload(shifts);
+      if (!guides.empty()) columns.guides = device_guides.as<std::uint32_t>();
+      columns.shift = device_shifts.as<float>();
+    }
 
     sluice::cuda::Memory offsets = device.allocate_array<std::int64_t>(rows + 1);
     sluice::cuda::check(cudaMemcpyAsync(offsets.get(), kmers.offsets, offsets.bytes(), cudaMemcpyDeviceToDevice, device.stream()), "offsets");
@@ -221,7 +237,7 @@ class Abea {
   // The reason behind those of AlignmentStatus.
   static constexpr auto against_moves = static_cast<std::uint32_t>(AlignmentStatus::too_many_skipped_kmers);
   bool contradicts(const MovedKmers& moved, std::span<const std::int32_t> first_event, std::span<const std::int32_t> last_event) const {
-    return !moved.fit() || moved.agreement(first_event, last_event, moves_within_).share() < least_near_moves_;
+    return !moved.fit() || moved.agreement(first_event, last_event, moves_within_ * moved.samples_per_base()).share() < least_near_moves_;
   }
   static void fail(Output& out, std::int64_t row, AlignmentStatus status) {
     if (status != AlignmentStatus::ok) out.fail(row, static_cast<std::uint32_t>(status) - 1);
@@ -230,8 +246,7 @@ class Abea {
   KmerModelView model_;
   AlignmentLimits limits_;
   bool has_moves_, follows_moves_;
-  std::int32_t moves_within_;
-  double least_near_moves_;
+  double moves_within_, least_near_moves_;
   Workspaces<AlignmentWorkspace> workspaces_;
 #ifdef SLUICE_WITH_CUDA
   // The workspace of a call takes at most this part of the free memory; a batch that needs more is aligned in several parts.
@@ -263,16 +278,23 @@ class Abea {
     std::vector<std::int8_t> values_;
     std::vector<std::int32_t> starts_;
   };
-  void add_guide(const HostMoves& moves, cuda::ReadPlan& read, std::vector<std::uint32_t>& guides) const {
+  // Appends the guide of a read that has moves. The shift to align it with, pA.
+  float add_guide(const HostMoves& moves, std::span<const float> event_means, std::span<const std::uint32_t> ranks, LevelScaling scaling,
+                  cuda::ReadPlan& read, std::vector<std::uint32_t>& guides) const {
     const auto row = static_cast<std::size_t>(read.row), kmers = static_cast<std::size_t>(read.kmer_count);
-    if (moves.of_row(row).empty()) return;
+    if (moves.of_row(row).empty()) return scaling.shift;
     const MovedKmers moved(moves.of_row(row), moves.event_starts(row), kmers, model_.k);
-    if (!moved.fit()) return;
+    if (!moved.fit()) return scaling.shift;
+    const std::vector<std::int32_t> expected = moved.expected_kmers();
     read.guide_begin = static_cast<std::int64_t>(guides.size());
-    for (const std::uint64_t word : guide_along(moved.expected_kmers(), kmers)) {
+    for (const std::uint64_t word : guide_along(expected, kmers)) {
       guides.push_back(static_cast<std::uint32_t>(word));
       guides.push_back(static_cast<std::uint32_t>(word >> 32));
     }
+    return moved
+        .scaling(expected, event_means.subspan(static_cast<std::size_t>(read.event_begin), expected.size()),
+                 ranks.subspan(static_cast<std::size_t>(read.kmer_begin), kmers), model_, scaling)
+        .shift;
   }
 
   struct DeviceModel {

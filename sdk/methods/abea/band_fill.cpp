@@ -44,7 +44,7 @@ struct Geometry {
   static_assert(lanes % 8 == 0 && lanes % vector_lanes == 0 && spare_lanes % 4 == 0 && spare_lanes > 0 && lanes <= 128);
 };
 using AdaptiveBand = Geometry<band_width, HWY_TARGET == HWY_AVX3 ? 112 : 104>;
-using GuidedBand = Geometry<guided_band_width, 48>;
+using GuidedBand = Geometry<guided_band_width, 32>;
 
 using FloatTag = hn::FixedTag<float, vector_lanes>;
 using IntTag = hn::FixedTag<std::int32_t, vector_lanes>;

@@ -17,8 +17,8 @@
 namespace sluice::abea {
 
 inline constexpr std::int32_t band_width = 100;  // cells per band
-// Of a band that is guided: 18 cells to either side are 24 k-mers at two events a base, and the moves of a basecaller are good to one or two.
-inline constexpr std::int32_t guided_band_width = 36;
+// Of a band that is guided: 6 cells to either side are 9 bases at two events a base, and the moves of a basecaller are good to one or two.
+inline constexpr std::int32_t guided_band_width = 12;
 
 // A guide: which way each band moves. Bit b of its words: band b lies right of band b - 1 (one k-mer on), else below (one event on). Bands 0 and 1
 // are where they always are.
