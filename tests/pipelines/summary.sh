@@ -17,10 +17,12 @@ run synthetic_reference --length 20000 --seed 2 --output ref.fa
 run simulate --reference ref.fa --reads 40 --seed 2 --mean-length 2500 --output-prefix r
 gzip -dc r.fastq.gz >reads.fastq
 
-# The simulator's BLOW5 does not say channels: with a warning, zeros.
-"$sluice" run summary --signal r.blow5 --reads r.fastq.gz --output simulated.txt 2>err.txt
-grep -q "do not say channel or start time of 40 reads" err.txt || fail "$(cat err.txt)"
-[ "$(column channel simulated.txt | sort -u)" = 0 ] || fail "channels that nobody said"
+# The simulator says where and when its reads were sequenced.
+run summary --signal r.blow5 --reads r.fastq.gz --output simulated.txt
+[ "$(column channel simulated.txt | awk '$1 >= 1 && $1 <= 512' | wc -l)" = 40 ] || fail "channels of simulated reads"
+[ "$(column start_time simulated.txt | awk '$1 > 0' | wc -l)" = 40 ] || fail "start times of simulated reads"
+[ "$(column run_id simulated.txt | sort -u)" = simulated_2 ] || fail "the run of simulated reads"
+[ "$(column end_reason simulated.txt | grep -c signal_positive)" -ge 30 ] || fail "end reasons of simulated reads"
 
 # SLOW5 of the same reads, with the fields of a sequencer: written here, by the numbers of the reads.
 {
@@ -30,6 +32,12 @@ grep -q "do not say channel or start time of 40 reads" err.txt || fail "$(cat er
   awk 'NR % 4 == 1 { n = (NR + 3) / 4; signal = 500; for (i = 1; i < 4 * n; ++i) signal = signal "," 500 + i
          printf "%s\t0\t8192\t6\t1400\t4000\t%d\t%s\t%d\t%.1f\t%d\t%d\t%d\n", substr($1, 2), 4 * n, signal, 1 + 12 * n, 200 + n / 2, n, 1 + n % 4, 40000 * n }' reads.fastq
 } >s.slow5
+# Files that do not say channels: with a warning, zeros.
+cut -f1-8 s.slow5 >bare.slow5
+"$sluice" run summary --signal bare.slow5 --reads r.fastq.gz --output bare.txt 2>err.txt
+grep -q "do not say channel or start time of 40 reads" err.txt || fail "$(cat err.txt)"
+[ "$(column channel bare.txt | sort -u)" = 0 ] || fail "channels that nobody said"
+
 run summary --signal s.slow5 --reads r.fastq.gz --output sequencing_summary.txt
 [ "$(wc -l <sequencing_summary.txt)" = 41 ] || fail "$(wc -l <sequencing_summary.txt) lines"
 for name in filename read_id run_id channel mux start_time duration passes_filtering sequence_length_template mean_qscore_template end_reason; do

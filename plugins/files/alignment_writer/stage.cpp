@@ -15,6 +15,7 @@
 #include <sluice/hts/join_text.hpp>
 #include <sluice/resume.hpp>
 #include <sluice/sequence/bases.hpp>
+#include <sluice/sequencing_run.hpp>
 #include <sluice/stage.hpp>
 #include <string>
 #include <string_view>
@@ -45,6 +46,7 @@ class BamWriter {
             "than 2^29 bases.")
         .work_unit("base");
     d.uses("reference", "contig", "names and lengths for the header");
+    d.uses("run", "sequencing_run", "for a @RG line as dorado writes it, and a @PG line of the basecaller", Needed::optional);
     d.needs("read_id", "utf8", "identifier")
         .needs("contig", "utf8", "reference name")
         .needs("ref_start", "i64", "first base on the reference, 0-based")
@@ -52,15 +54,18 @@ class BamWriter {
         .needs("mapq", "u8", "mapping quality")
         .needs("cigar", "list<u32>", "BAM encoding, in reference orientation")
         .needs("bases", "utf8", "in sequencing orientation")
-        .needs("qualities", "utf8", "Phred + 33, in sequencing orientation", Needed::optional);
+        .needs("qualities", "utf8", "Phred + 33, in sequencing orientation", Needed::optional)
+        .needs("tags", "binary", "tags of the records, as in BAM", Needed::optional);
     d.option("output", &Parameters::output, "BAM file to write; - is standard output, without an index")
         .required()
         .writes()
         .beside(".bai")
         .beside(".csi");
     d.option("index", &Parameters::index, "write the index; the rows must be sorted");
-    d.reason("cannot_encode",
-             "the identifier is longer than 254 characters, the contig is not in the reference, or CIGAR, bases and qualities do not fit each other");
+    d.reason(
+        "cannot_encode",
+        "the identifier is longer than 254 characters, the contig is not in the reference, CIGAR, bases and qualities do not fit each other, or the "
+        "tags have more than 512 MB");
   }
 
   static std::string joined_form(const Parameters&) { return "BAM"; }
@@ -72,6 +77,7 @@ class BamWriter {
       : path_(parameters.output),
         has_index_(parameters.index && parameters.output != "-"),
         has_qualities_(setup.available("qualities")),
+        has_tags_(setup.available("tags")),
         header_(sam_hdr_init()) {
     const Batch reference = setup.resource("reference");
     const TextView names = reference.text("name"), bases = reference.text("bases");
@@ -80,6 +86,7 @@ class BamWriter {
       text += "@SQ\tSN:" + std::string(names[row]) + "\tLN:" + std::to_string(bases[row].size()) + "\n";
       contigs_.emplace(names[row], static_cast<std::int32_t>(row));
     }
+    if (setup.has_resource("run")) text += lines_of(SequencingRun(setup.resource("run")));
     text += "@PG\tID:sluice\tPN:sluice\n";
     if (header_ == nullptr || sam_hdr_add_lines(header_.get(), text.data(), text.size()) != 0)
       throw Failure::output("cannot make the header of " + path_, "contig names must be valid in SAM");
@@ -128,20 +135,20 @@ class BamWriter {
       blocks.add_record(records[row]);
       ++written;
     }
-    if (bam_->write(call) && index_ && !index_->take_known(blocks)) throw cannot_write();
+    if (bam_->write(call) && index_ && !index_->take_known(blocks)) throw hts::index_failure("'" + path_ + "'");
     call.outcome("written", written, static_cast<std::uint64_t>(in.rows()));
   }
 
   void finish(const Call& call, Output&) {
     bam_->finish(call);
-    if (index_ && !index_->finish(bam_->blocks(), std::move(index_file_))) throw cannot_write();
+    if (index_ && !index_->finish(bam_->blocks(), std::move(index_file_))) throw hts::index_failure("'" + path_ + "'");
   }
   void save(const Call& call, StateWriter& to) {
     to.value(last_contig_);
     to.value(last_start_);
     bam_->save(call, to);
     if (!index_) return;
-    if (!index_->take_known(bam_->blocks())) throw cannot_write();
+    if (!index_->take_known(bam_->blocks())) throw hts::index_failure("'" + path_ + "'");
     index_->save(to);
   }
 
@@ -151,7 +158,12 @@ class BamWriter {
     hts::Record record{bam_init1()};
     std::string bases, qualities;
   };
-  Failure cannot_write() const { return Failure::output("cannot write the index of " + path_, "is the disk full?"); }
+  static std::string lines_of(const SequencingRun& run) {
+    const auto either = [](std::string_view value) { return std::string(value.empty() ? "unknown" : value); };
+    return "@RG\tID:" + run.read_group() + "\tPU:" + either(run.flow_cell_id) + "\tDT:" + utc_text(run.acquisition_start) +
+           "\tPL:ONT\tDS:runid=" + std::string(run.run_id) + " basecall_model=" + std::string(run.basecall_model) + "\n" +
+           "@PG\tID:basecaller\tPN:dorado\tVN:" + std::string(run.basecaller_version) + "\tDS:simulated by sluice\n";
+  }
 
   void restore(StateReader& from) {
     last_contig_ = from.value<std::int32_t>();
@@ -176,8 +188,10 @@ class BamWriter {
       maker.qualities = in.text("qualities")[row];
     else
       maker.qualities.assign(bases.size(), no_quality);
+    const std::string_view tags = has_tags_ ? in.text("tags")[row] : std::string_view();
     const bool fits = !id.empty() && id.size() < 255 && contig != contigs_.end() && query == bases.size() && start >= 0 &&
-                      maker.qualities.size() == bases.size() && bases.size() <= std::numeric_limits<std::int32_t>::max() / 4;
+                      maker.qualities.size() == bases.size() && bases.size() <= std::numeric_limits<std::int32_t>::max() / 4 &&
+                      tags.size() <= std::numeric_limits<std::int32_t>::max() / 4;
     if (!fits) return false;
     if ((flag & BAM_FREVERSE) != 0) {
       std::reverse(maker.bases.begin(), maker.bases.end());
@@ -187,13 +201,20 @@ class BamWriter {
     if (has_qualities_)
       for (char& quality : maker.qualities) quality = static_cast<char>(quality - 33);
     return bam_set1(maker.record.get(), id.size(), id.c_str(), flag, contig->second, start, in.column<std::uint8_t>("mapq")[i], cigar.size(),
-                    cigar.data(), -1, -1, 0, maker.bases.size(), maker.bases.data(), maker.qualities.data(), 0) >= 0 &&
-           hts::append_bam_record(*maker.record, bytes);
+                    cigar.data(), -1, -1, 0, maker.bases.size(), maker.bases.data(), maker.qualities.data(), tags.size()) >= 0 &&
+           add_tags(tags, *maker.record) && hts::append_bam_record(*maker.record, bytes);
+  }
+
+  // Into the room that bam_set1 has left behind the qualities.
+  static bool add_tags(std::string_view tags, bam1_t& record) {
+    std::copy(tags.begin(), tags.end(), record.data + record.l_data);
+    record.l_data += static_cast<int>(tags.size());
+    return true;
   }
 
   static constexpr char no_quality = static_cast<char>(0xFF);
   std::string path_;
-  bool has_index_, has_qualities_;
+  bool has_index_, has_qualities_, has_tags_;
   std::unordered_map<std::string, std::int32_t> contigs_;
   hts::Header header_;
   std::optional<hts::BgzfOutput> bam_;

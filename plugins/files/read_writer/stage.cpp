@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
+#include <htslib/kstring.h>
+#include <htslib/sam.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <sluice/file_joining.hpp>
@@ -10,6 +13,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace sluice::read_writer {
 namespace {
@@ -24,11 +28,28 @@ void say_written(const Call& call, const Batch& in) {
   call.outcome("written", written, static_cast<std::uint64_t>(in.rows()));
 }
 
+// Tags as in BAM, as SAM has them, each behind a tab. What is no tag ends them.
+std::string comment_of(std::string_view tags) {
+  kstring_t text = KS_INITIALIZE;
+  const auto* at = reinterpret_cast<const std::uint8_t*>(tags.data());
+  const std::uint8_t* const end = at + tags.size();
+  while (at != nullptr && end - at >= 4) {
+    const std::size_t before = text.l;
+    kputc_('\t', &text);
+    at = sam_format_aux1(at, at[2], at + 3, end, &text);
+    if (at == nullptr) text.l = before;
+  }
+  std::string comment(text.s == nullptr ? "" : text.s, text.l);
+  ks_free(&text);
+  return comment;
+}
+
 class FastqWriter : public hts::JoinsText<> {
  public:
   struct Parameters {
     Path output;
     std::string format = "fastq";
+    bool tag_comments = false;
   };
 
   static void describe(Describe<FastqWriter>& d) {
@@ -43,14 +64,19 @@ class FastqWriter : public hts::JoinsText<> {
         .work_unit("base");
     d.needs("read_id", "utf8", "identifier")
         .needs("bases", "utf8", "sequencing orientation")
-        .needs("qualities", "utf8", "Phred + 33, as many as bases", Needed::optional);
+        .needs("qualities", "utf8", "Phred + 33, as many as bases", Needed::optional)
+        .needs("tags", "binary", "tags of the reads, as in BAM", Needed::optional);
     d.option("output", &Parameters::output, "file to write; .gz: BGZF; .zst: zstd; - is standard output").required().writes();
     d.option("format", &Parameters::format, "what to write").choices({"fastq", "fasta"});
+    d.option("tag_comments", &Parameters::tag_comments, "write the tags behind the names, with tabs between them, as samtools fastq -T does");
     d.reason("quality_length", "the read has another number of qualities than of bases");
   }
 
   FastqWriter(const Setup& setup, const Parameters& parameters)
-      : is_fastq_(parameters.format == "fastq"), has_qualities_(is_fastq_ && setup.available("qualities")), file_(setup, parameters.output) {
+      : is_fastq_(parameters.format == "fastq"),
+        has_qualities_(is_fastq_ && setup.available("qualities")),
+        has_comments_(parameters.tag_comments && setup.available("tags")),
+        file_(setup, parameters.output) {
     resume(setup, [this](StateReader& from) { file_.restore(from); });
   }
 
@@ -60,9 +86,15 @@ class FastqWriter : public hts::JoinsText<> {
     const auto writable = [&](std::int64_t row) { return in.ok(row) && qualities[row].size() == bases[row].size(); };
     for (std::int64_t row = 0; row < in.rows(); ++row)
       if (in.ok(row) && !writable(row)) out.fail(row, Reason::quality_length);
+    std::vector<std::string> comments(static_cast<std::size_t>(in.rows()));
+    if (has_comments_) {
+      const TextView tags = in.text("tags");
+      for (std::int64_t row = 0; row < in.rows(); ++row)
+        if (writable(row)) comments[static_cast<std::size_t>(row)] = comment_of(tags[row]);
+    }
     const Buffer ends = out.offsets([&](std::int64_t row) {
       if (!writable(row)) return std::size_t{0};
-      return ids[row].size() + bases[row].size() + (is_fastq_ ? bases[row].size() + 6 : 3);
+      return ids[row].size() + comments[static_cast<std::size_t>(row)].size() + bases[row].size() + (is_fastq_ ? bases[row].size() + 6 : 3);
     });
     char* at = out.text("_text", ends).data();
     const auto put = [&at](std::string_view text) { at = std::copy(text.begin(), text.end(), at); };
@@ -70,6 +102,7 @@ class FastqWriter : public hts::JoinsText<> {
       if (!writable(row)) continue;
       put(is_fastq_ ? "@" : ">");
       put(ids[row]);
+      put(comments[static_cast<std::size_t>(row)]);
       put("\n");
       put(bases[row]);
       put("\n");
@@ -90,7 +123,7 @@ class FastqWriter : public hts::JoinsText<> {
   void save(const Call& call, StateWriter& to) { file_.save(call, to); }
 
  private:
-  bool is_fastq_, has_qualities_;
+  bool is_fastq_, has_qualities_, has_comments_;
   hts::TextOutput file_;
 };
 

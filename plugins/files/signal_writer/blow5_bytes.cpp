@@ -5,6 +5,7 @@
 #include <libdeflate.h>
 #include <zstd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
 #include <new>
@@ -86,13 +87,16 @@ bool Blow5Encoder::encode(const SignalRecord& record, std::string& bytes) {
     const std::uint64_t stored = plain_.size() - field - sizeof stored;
     std::memcpy(plain_.data() + field, &stored, sizeof stored);
   }
-  // The auxiliary fields that MinKNOW's files have and nanopolish complains without; the format's null values where nothing is known.
-  append(plain_, std::uint64_t{1});  // characters of channel_number
-  plain_.push_back('0');
-  append(plain_, std::numeric_limits<double>::quiet_NaN());  // median_before
-  append(plain_, std::numeric_limits<std::int32_t>::max());  // read_number
-  append(plain_, std::numeric_limits<std::uint8_t>::max());  // start_mux
-  append(plain_, std::uint64_t{0});                          // start_time
+  // The auxiliary fields that MinKNOW's files have and nanopolish complains without.
+  const std::string channel = std::to_string(record.channel);
+  append(plain_, static_cast<std::uint64_t>(channel.size()));
+  plain_ += channel;
+  append(plain_, record.median_before);
+  append(plain_, record.read_number);
+  append(plain_, record.mux);
+  append(plain_, record.start_sample);
+  const auto reason = std::find(slow5_end_reasons.begin(), slow5_end_reasons.end(), record.end_reason);
+  append(plain_, static_cast<std::uint8_t>(reason == slow5_end_reasons.end() ? 0 : reason - slow5_end_reasons.begin()));
 
   const std::size_t size_field = bytes.size();
   const std::size_t start = size_field + sizeof(std::uint64_t);
@@ -118,10 +122,13 @@ bool Blow5Encoder::encode(const SignalRecord& record, std::string& bytes) {
 std::string blow5_header(std::span<const std::pair<std::string, std::string>> attributes, RecordCompression record, SignalCompression signal) {
   std::string text;
   for (const auto& [name, value] : attributes) text += "@" + name + "\t" + (value.empty() ? "." : value) + "\n";
-  text += "#char*\tuint32_t\tdouble\tdouble\tdouble\tdouble\tuint64_t\tint16_t*\tchar*\tdouble\tint32_t\tuint8_t\tuint64_t\n";
+  text += "#char*\tuint32_t\tdouble\tdouble\tdouble\tdouble\tuint64_t\tint16_t*\tchar*\tdouble\tint32_t\tuint8_t\tuint64_t\tenum{";
+  for (const std::string_view reason : slow5_end_reasons) (text += reason) += ',';
+  text.back() = '}';
+  text += '\n';
   text +=
       "#read_id\tread_group\tdigitisation\toffset\trange\tsampling_rate\tlen_raw_signal\traw_signal"
-      "\tchannel_number\tmedian_before\tread_number\tstart_mux\tstart_time\n";
+      "\tchannel_number\tmedian_before\tread_number\tstart_mux\tstart_time\tend_reason\n";
 
   std::string bytes("BLOW5\1", 6);
   append(bytes, std::uint8_t{0});  // version 0.2.0: the first with signal compression, read by every slow5lib since 2022

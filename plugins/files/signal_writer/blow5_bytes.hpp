@@ -5,7 +5,10 @@
 // Nothing here opens a file, so that records are encoded on many threads and written in order. slow5lib is not used: it writes to its
 // own file handle, and the one that Debian 12 ships does not link (undefined streamvbyte symbols).
 
+#include <array>
+#include <cmath>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <sluice/saved_state.hpp>
 #include <span>
@@ -23,7 +26,23 @@ struct SignalRecord {
   std::string_view read_id;
   double digitisation = 0, offset = 0, range = 0, sampling_rate = 0;
   std::span<const std::int16_t> raw_signal;
+  // Auxiliary fields, with the format's null values.
+  std::int32_t channel = 0;  // 0: unknown
+  double median_before = std::numeric_limits<double>::quiet_NaN();
+  std::int32_t read_number = std::numeric_limits<std::int32_t>::max();
+  std::uint8_t mux = std::numeric_limits<std::uint8_t>::max();
+  std::uint64_t start_sample = 0;
+  // pA can be made of its samples.
+  bool is_calibrated() const {
+    const auto is_positive = [](double value) { return std::isfinite(value) && value > 0; };
+    return is_positive(digitisation) && is_positive(range) && is_positive(sampling_rate) && std::isfinite(offset);
+  }
+  std::string_view end_reason;  // one of slow5_end_reasons; another one is the first, "unknown"
 };
+
+// Why a read ended, in the order of the enumeration in the header, as MinKNOW has it since 2021.
+inline constexpr std::array<std::string_view, 7> slow5_end_reasons = {
+    "unknown", "partial", "mux_change", "unblock_mux_change", "data_service_unblock_mux_change", "signal_positive", "signal_negative"};
 
 // Encodes records. One per thread: it owns a compressor and working memory.
 class Blow5Encoder {

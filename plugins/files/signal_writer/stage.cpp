@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <sluice/resume.hpp>
+#include <sluice/sequencing_run.hpp>
 #include <sluice/stage.hpp>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "signal_writer/blow5_bytes.hpp"
+#include "signal_writer/pod5_stage.hpp"
+#include "signal_writer/signal_rows.hpp"
 
 namespace sluice::signal_writer {
 namespace {
@@ -23,10 +25,6 @@ class Blow5Writer {
     Path output;
     std::string record_compression = "zlib";
     std::string signal_compression = "svb-zd";
-    std::string pore = "r9";
-    std::optional<std::string> experiment_type;
-    std::optional<std::string> sequencing_kit;
-    std::string run_id = "sluice";
     bool index = true;
   };
 
@@ -35,32 +33,19 @@ class Blow5Writer {
         .sink("read")
         .summary("writes raw signals to a BLOW5 file, and its index")
         .doc(
-            "One read group. The auxiliary fields that MinKNOW's files have are there, without information. The index OUTPUT.idx is what slow5lib "
+            "One read group. The auxiliary fields that MinKNOW's files have are there, without information where the rows have none. The index "
+            "OUTPUT.idx is what slow5lib "
             "would make; it is built while the records are written.")
         .work_unit("sample");
-    d.needs("read_id", "utf8", "identifier")
-        .needs("raw_signal", "list<i16>", "samples")
-        .needs("digitisation", "f64", "steps of the converter")
-        .needs("range", "f64", "pA over all steps")
-        .needs("offset", "f64", "pA = (raw + offset) * range / digitisation")
-        .needs("sampling_rate", "f64", "Hz");
+    describe_signal_columns(d);
+    d.uses("run", "sequencing_run", "what the header says of the run", Needed::optional);
     d.option("output", &Parameters::output, "BLOW5 file to write; - is standard output, without an index").required().writes().beside(".idx");
     d.option("record_compression", &Parameters::record_compression, "compression of whole records").choices({"none", "zlib", "zstd"});
     d.option("signal_compression", &Parameters::signal_compression,
              "compression of the samples inside a record; Debian's nanopolish 0.14 can't read svb-zd")
         .choices({"none", "svb-zd"});
-    d.option("pore", &Parameters::pore, "what the header says was sequenced").choices({"r9", "r10", "rna_r9", "rna004"});
-    d.option("experiment_type", &Parameters::experiment_type, "header attribute; without it, that of the pore");
-    d.option("sequencing_kit", &Parameters::sequencing_kit, "header attribute; without it, that of the pore");
-    d.option("run_id", &Parameters::run_id, "header attribute");
     d.option("index", &Parameters::index, "write OUTPUT.idx");
     d.reason("cannot_encode", "the identifier is empty or longer than 65,535 characters, or the signal has 2^32 samples");
-  }
-
-  static void check_parameters(const Parameters& parameters) {
-    for (const auto& [name, value] : attributes_of(parameters))
-      if (value.find_first_of("\t\n") != std::string::npos)
-        throw Failure::usage("header attribute '" + name + "' holds a tab or a line break", "write it without");
   }
 
   Blow5Writer(const Setup& setup, const Parameters& parameters)
@@ -68,8 +53,9 @@ class Blow5Writer {
                 : parameters.record_compression == "zlib" ? RecordCompression::zlib
                                                           : RecordCompression::zstd),
         signal_(parameters.signal_compression == "none" ? SignalCompression::none : SignalCompression::svb_zd),
+        columns_(setup),
         file_(setup, parameters.output) {
-    const std::string header = blow5_header(attributes_of(parameters), record_, signal_);
+    const std::string header = blow5_header(attributes_of(setup), record_, signal_);
     if (setup.saved().empty()) file_.write(header);
     if (parameters.index && parameters.output != "-") {
       index_.emplace(header.size());
@@ -80,35 +66,20 @@ class Blow5Writer {
     });
   }
 
-  Estimate estimate(const Batch& in) const {
-    const auto samples = in.list<std::int16_t>("raw_signal");
-    Estimate result;
-    for (std::int64_t row = 0; row < in.rows(); ++row) {
-      const auto size = static_cast<double>(samples[row].size());
-      result.work += size;
-      result.largest_row_work = std::max(result.largest_row_work, size);
-    }
-    result.output_bytes = static_cast<std::uint64_t>(2 * result.work);
-    return result;
-  }
+  Estimate estimate(const Batch& in) const { return estimate_of_signal(in); }
 
   void process(const Call&, const Batch& in, Output& out) {
-    const TextView ids = in.text("read_id");
-    const auto samples = in.list<std::int16_t>("raw_signal");
-    const auto digitisation = in.column<double>("digitisation"), range = in.column<double>("range"), offset = in.column<double>("offset"),
-               rate = in.column<double>("sampling_rate");
+    const SignalRows rows(in, columns_);
     auto encoder = encoders_.take();
     if (!encoder->encoder) encoder->encoder.emplace(record_, signal_);
     std::string& bytes = encoder->bytes;
     bytes.clear();
     std::vector<std::size_t> sizes(static_cast<std::size_t>(in.rows()));
     for (std::int64_t row = 0; row < in.rows(); ++row) {
-      if (!in.ok(row)) continue;
-      const auto i = static_cast<std::size_t>(row);
+      if (!in.ok(row) || !rows.has_signal(row)) continue;
       const std::size_t before = bytes.size();
-      if (!encoder->encoder->encode({ids[row], digitisation[i], offset[i], range[i], rate[i], samples[row]}, bytes))
-        out.fail(row, Reason::cannot_encode);
-      sizes[i] = bytes.size() - before;
+      if (!encoder->encoder->encode(rows[row], bytes)) out.fail(row, Reason::cannot_encode);
+      sizes[static_cast<std::size_t>(row)] = bytes.size() - before;
     }
     const Buffer ends = out.offsets([&](std::int64_t row) { return sizes[static_cast<std::size_t>(row)]; });
     const std::span<char> records = out.text("_record", ends, "binary");
@@ -117,7 +88,7 @@ class Blow5Writer {
 
   void commit(const Call& call, const Batch& in) {
     std::uint64_t written = 0;
-    const TextView ids = in.text("read_id"), records = in.text("_record");
+    const TextView ids = in.text(columns_.signal_read_id ? "signal_read_id" : "read_id"), records = in.text("_record");
     for (std::int64_t row = 0; row < in.rows(); ++row) {
       if (!in.ok(row) || records[row].empty()) continue;
       file_.write(records[row]);
@@ -139,16 +110,18 @@ class Blow5Writer {
   }
 
  private:
-  using Attributes = std::array<std::pair<std::string, std::string>, 3>;
-  static Attributes attributes_of(const Parameters& parameters) {
-    const bool is_rna = parameters.pore.starts_with("rna");
-    const char* kit = parameters.pore == "r9"       ? "sqk-lsk109"
-                      : parameters.pore == "r10"    ? "sqk-lsk114"
-                      : parameters.pore == "rna_r9" ? "sqk-rna002"
-                                                    : "sqk-rna004";
-    return {{{"experiment_type", parameters.experiment_type.value_or(is_rna ? "rna" : "genomic_dna")},
-             {"run_id", parameters.run_id},
-             {"sequencing_kit", parameters.sequencing_kit.value_or(kit)}}};
+  using Attributes = std::vector<std::pair<std::string, std::string>>;
+  static Attributes attributes_of(const Setup& setup) {
+    if (!setup.has_resource("run")) return {{"run_id", ""}};
+    const SequencingRun run(setup.resource("run"));
+    return {{"acquisition_start_time", utc_text(run.acquisition_start)},
+            {"exp_start_time", utc_text(run.acquisition_start)},
+            {"experiment_type", std::string(run.experiment_type)},
+            {"flow_cell_id", std::string(run.flow_cell_id)},
+            {"flow_cell_product_code", std::string(run.flow_cell_product)},
+            {"run_id", std::string(run.run_id)},
+            {"sample_frequency", std::to_string(static_cast<std::int64_t>(run.sampling_rate + 0.5))},
+            {"sequencing_kit", std::string(run.sequencing_kit)}};
   }
   struct Encoder {
     std::optional<Blow5Encoder> encoder;
@@ -156,6 +129,7 @@ class Blow5Writer {
   };
   RecordCompression record_;
   SignalCompression signal_;
+  SignalColumns columns_;
   OutputFile file_, index_file_;
   std::optional<Blow5Index> index_;
   Workspaces<Encoder> encoders_;
@@ -164,4 +138,4 @@ class Blow5Writer {
 }  // namespace
 }  // namespace sluice::signal_writer
 
-SLUICE_PLUGIN("signal_writer", "0.1.0", "MIT", sluice::signal_writer::Blow5Writer);
+SLUICE_PLUGIN("signal_writer", "0.1.0", "MIT", sluice::signal_writer::Blow5Writer, sluice::signal_writer::Pod5Writer);

@@ -10,6 +10,7 @@
 #include <fstream>
 #include <iterator>
 #include <sluice/failure.hpp>
+#include <sluice/folder.hpp>
 #include <sluice/staged_file.hpp>
 #include <system_error>
 
@@ -99,13 +100,12 @@ std::vector<KnownModel> known_models() {
   for (const BuiltinModel& model : builtin_models)
     if (std::string path = find_builtin_model(std::string(model.file)); !path.empty())
       models.push_back({{std::string(model.pore), model.alphabet}, true, std::move(path)});
-  std::error_code error;  // no folder, no models
-  for (fs::directory_iterator it(model_folder(), error), end; !error && it != end; it.increment(error)) {
-    if (it->path().extension() != file_suffix) continue;
-    const ModelUse use = use_of(it->path().stem().string());
+  for_each_entry(model_folder(), [&models](const fs::path& file) {  // no folder, no models
+    if (file.extension() != file_suffix) return;
+    const ModelUse use = use_of(file.stem().string());
     std::error_code ignored;
-    if (!use.pore.empty() && it->is_regular_file(ignored)) models.push_back({use, false, it->path().string()});
-  }
+    if (!use.pore.empty() && fs::is_regular_file(file, ignored)) models.push_back({use, false, file.string()});
+  });
   std::sort(models.begin(), models.end(), [](const KnownModel& a, const KnownModel& b) { return a.use.name() < b.use.name(); });
   return models;
 }

@@ -81,10 +81,12 @@ class KmerModelResource {
     if (!has_signal && pore_.empty())
       throw Failure::usage("resource '" + std::string(setup.instance()) + "': pore = \"auto\" needs the resource 'signal'",
                            "set pore, give a model file, or add resources.signal (stage signal_file)");
-    if (pore_.empty())
-      throw Failure::usage(
-          "there is no built-in model for the signal file's chemistry '" + std::string(setup.resource("signal").attribute("chemistry")) + "'",
-          "give a model file: --model FILE, or another pore if the file's header is wrong");
+    if (pore_.empty()) {
+      const std::string doubt(setup.resource("signal").attribute("chemistry_doubt"));
+      throw Failure::usage("there is no built-in model for the signal file's chemistry '" +
+                               std::string(setup.resource("signal").attribute("chemistry")) + "'" + (doubt.empty() ? "" : "; the file " + doubt),
+                           "give a model file: --model FILE, or another pore if the file's header is wrong: --pore");
+    }
     if (p.pore == "auto" && alphabet_ == Alphabet::nucleotide) warn_of_doubt(setup);
     const Alphabet in_file = synthetic_ ? Alphabet::nucleotide : alphabet_;
     const std::string_view file = builtin_model_file(pore_, in_file);
@@ -164,7 +166,7 @@ class KmerModelResource {
     if (doubt.empty()) return;
     const std::string paths(signal.attribute("path")), first = paths.substr(0, paths.find('\n'));
     setup.warn("signal file '" + first + "' " + doubt + ": it is taken for " + std::string(signal.attribute("chemistry")) +
-               "; if it is another pore's, set the pore");
+               "; if it is another pore's, give --pore");
   }
   // The built-in methylation models are of CpG. "#alphabet methylation" and the like say nothing of where M can be.
   std::string motif_of(const KmerModel& model) const {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <sluice/call.hpp>
 #include <sluice/methods/abea/abea.hpp>
 #include <sluice/resume.hpp>
 #include <string>
@@ -22,12 +23,6 @@ constexpr float least_stdv = 0.1F;  // pA; no pore is quieter, and an emission n
 constexpr double spread_weight = 1000, most_spread = 2;
 constexpr double least_variance = 0.1;  // pA^2, of a k-mer's level: a k-mer that is seen without end does not set the units alone
 
-// Working memory of one thread.
-struct Scratch {
-  abea::AlignmentWorkspace workspace;
-  std::vector<std::int32_t> first, last;
-};
-
 // What the observations say of a level, in their units.
 Belief seen_level(const LevelFit& fit, double stdv) {
   return {static_cast<double>(fit.mean), stdv * stdv * static_cast<double>(fit.mean_square_var) / static_cast<double>(fit.kept)};
@@ -39,6 +34,11 @@ Belief combined(const Belief& prior, const Belief& seen) {
 }
 
 }  // namespace
+
+struct Trainer::Scratch {
+  abea::AlignmentWorkspace workspace;
+  std::vector<std::int32_t> first, last;
+};
 
 Trainer::Trainer(Levels start, const Motif& motif, const TrainingParameters& parameters)
     : start_(std::move(start)),
@@ -95,9 +95,8 @@ void Trainer::restore(StateReader& from, const std::function<void(SavedRead&&)>&
 }
 
 // What the read says of its k-mers, by the model so far.
-void Trainer::observe(Read& read) const {
+void Trainer::observe(Read& read, Scratch& scratch) const {
   using event_scaling::ScalingStatus;
-  thread_local Scratch scratch;
   read.inverse_var = 0;
   read.level.assign(read.ranks.size(), nothing);
   scratch.first.resize(read.ranks.size());
@@ -269,8 +268,10 @@ Round Trainer::fit_levels(const Parallel& parallel) {
 }
 
 Round Trainer::run_round(const Parallel& parallel) {
+  Workspaces<Scratch> workspaces;
   parallel(reads_.size(), [&](std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i) observe(reads_[i]);
+    const auto scratch = workspaces.take();
+    for (std::size_t i = begin; i < end; ++i) observe(reads_[i], *scratch);
   });
   gather_observations();
   Round round = fit_levels(parallel);

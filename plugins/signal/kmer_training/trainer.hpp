@@ -82,7 +82,8 @@ class Trainer {
     std::vector<float> level;  // per k-mer: what was observed, NaN: nothing
     float inverse_var = 0;     // 0: the read was not aligned in this round
   };
-  void observe(Read& read) const;
+  struct Scratch;  // working memory of one thread
+  void observe(Read& read, Scratch& scratch) const;
   void gather_observations();
   // What the observations of each k-mer say; spread_ from all of them.
   std::vector<LevelFit> fit_kmers(const Parallel& parallel);

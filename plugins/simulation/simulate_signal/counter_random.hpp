@@ -30,7 +30,11 @@ enum class Purpose : std::uint64_t {
   repeat_copy,
   tandem_repeat,
   adapter,
-  tail
+  tail,
+  split,
+  channel,
+  end_reason,
+  open_pore
 };
 
 class RandomStream {

@@ -16,7 +16,8 @@ constexpr char letters[] = "ACGT";                             // by the molecul
 constexpr std::uint32_t cigar_match = 0, cigar_insertion = 1, cigar_deletion = 2;
 constexpr std::size_t error_free_ends = 10;  // bases at both ends without errors: alignments begin and end with M
 constexpr float longest_dwell = 60000;
-constexpr double tail_shape = 4;  // of the gamma distribution of tails: their standard deviation is half of their mean
+constexpr double adapter_spread = 0.6;  // of the levels of an adapter of RNA, as a share of that of RNA's levels; of real RNA004 8 beside 13 pA
+constexpr double tail_shape = 4;        // of the gamma distribution of tails: their standard deviation is half of their mean
 
 constexpr std::uint8_t code_of(char base) {
   switch (base) {
@@ -62,6 +63,7 @@ std::string problem_with(const SimulationParameters& p) {
   if (p.adapter.size() > 10000 || p.adapter.find_first_not_of("ACGT") != std::string::npos)
     return "adapter must be of at most 10,000 letters A, C, G, T";
   if (!within(p.missing_adapters, 0, 1)) return "missing_adapters must lie between 0 and 1";
+  if (!within(p.adapter_level, 0, 1000)) return "adapter_level must lie between 0 and 1000";
   if (!(p.tail_length == 0 || within(p.tail_length, 1, 10000))) return "tail_length must be 0 or lie between 1 and 10000";
   if (p.tail_length > 0 && p.molecule == Molecule::dna) return "strands of DNA have no poly(A) tail: tail_length is for RNA";
   if (!within(p.noise, 0, 100) || !within(p.level_noise, 0, 100)) return "noise and level_noise must lie between 0 and 100";
@@ -86,7 +88,13 @@ Simulator::Simulator(const SimulationParameters& parameters, std::span<const Con
       normal_(QuantileTable::normal()),
       dwell_(QuantileTable::gamma(parameters.mean_dwell - parameters.minimum_dwell, parameters.dwell_shape)),
       length_(length_table(parameters)),
-      tail_length_(QuantileTable::gamma(std::max(parameters.tail_length, 1.0), tail_shape)) {}
+      tail_length_(QuantileTable::gamma(std::max(parameters.tail_length, 1.0), tail_shape)) {
+  double squares = 0;
+  for (const float level : nucleotide.level_mean) level_mean_ += level;
+  level_mean_ /= static_cast<double>(nucleotide.level_mean.size());
+  for (const float level : nucleotide.level_mean) squares += (level - level_mean_) * (level - level_mean_);
+  level_stdv_ = std::sqrt(squares / static_cast<double>(nucleotide.level_mean.size()));
+}
 
 std::vector<Placement> Simulator::place_reads(std::int64_t count) const {
   std::vector<std::int64_t> usable, ends;
@@ -220,14 +228,17 @@ void Simulator::make_bases(const Placement& place, Read& read) const {
 }
 
 const std::vector<std::uint8_t>& Simulator::strand_of(const Placement& place, Read& read) const {
+  read.adapter_bases = read.tail_bases = 0;
   if (read.molecule.empty()) return read.molecule;
   read.strand.clear();
   RandomStream random(parameters_.seed, static_cast<std::uint64_t>(place.index), Purpose::adapter);
   if (!parameters_.adapter.empty() && random.uniform() >= parameters_.missing_adapters)
     for (const char base : parameters_.adapter) read.strand.push_back(code_of(base));
+  read.adapter_bases = std::ssize(read.strand);
   if (parameters_.tail_length > 0) {
     RandomStream tail(parameters_.seed, static_cast<std::uint64_t>(place.index), Purpose::tail);
-    read.strand.insert(read.strand.end(), static_cast<std::size_t>(tail_length_(tail.next32()) + 0.5F), adenine);
+    read.tail_bases = static_cast<std::int64_t>(tail_length_(tail.next32()) + 0.5F);
+    read.strand.insert(read.strand.end(), static_cast<std::size_t>(read.tail_bases), adenine);
   }
   if (read.strand.empty()) return read.molecule;
   // The signal of RNA is made from its 5' end on, and turned around.
@@ -245,6 +256,7 @@ void Simulator::make_signal(const Placement& place, Read& read) const {
   const std::size_t length = strand.size();
   const std::uint32_t k = nucleotide_.k;
   read.raw_signal.clear();
+  read.dwells.clear();
   if (length < k) return;
   const std::size_t kmers = length - k + 1;
 
@@ -262,6 +274,8 @@ void Simulator::make_signal(const Placement& place, Read& read) const {
   const double scale = 1 + parameters_.scale_jitter * normal_(calibration.next32());
   const double shift = parameters_.shift_jitter * normal_(calibration.next32());
   const double drift = parameters_.drift_jitter * normal_(calibration.next32());
+  read.median = shift + scale * level_mean_;
+  read.spread = scale * level_stdv_;
   const double raw_per_picoamp = parameters_.digitisation / parameters_.range;
   const auto level_factor = static_cast<float>(scale * raw_per_picoamp);
   const auto drift_factor = static_cast<float>(drift * raw_per_picoamp / parameters_.sampling_rate);
@@ -276,6 +290,10 @@ void Simulator::make_signal(const Placement& place, Read& read) const {
   std::size_t rank = 0, methylation_rank = 0;
   const std::uint8_t unmodified = code_of(parameters_.motif.base);
   std::uint32_t since_modified = k;  // bases since the last one; below k: the k-mer holds one
+
+  // K-mers of RNA with more than half of their bases in the adapter have its level.
+  const bool has_own_level = parameters_.molecule == Molecule::rna && parameters_.adapter_level > 0 && read.adapter_bases > 0;
+  const std::size_t adapter_from = has_own_level ? length - static_cast<std::size_t>(read.adapter_bases) + k / 2 : length;
 
   RandomStream noise_random(parameters_.seed, static_cast<std::uint64_t>(place.index), Purpose::noise);
   std::int16_t* out = read.raw_signal.data();
@@ -292,7 +310,8 @@ void Simulator::make_signal(const Placement& place, Read& read) const {
     if (i + 1 < k) continue;
 
     const bool methylated = since_modified < k;
-    const float level = methylated ? methylation_.level_mean[methylation_rank] : nucleotide_.level_mean[rank];
+    float level = methylated ? methylation_.level_mean[methylation_rank] : nucleotide_.level_mean[rank];
+    if (i >= adapter_from) level = static_cast<float>(parameters_.adapter_level + adapter_spread * (level - level_mean_));
     const float stdv = methylated ? methylation_.level_stdv[methylation_rank] : nucleotide_.level_stdv[rank];
     const float spread = stdv * level_factor;
     std::uint64_t word = noise_random.next();

@@ -49,6 +49,8 @@ struct SimulationParameters {
   // What passes the pore before the molecule, in that order: A, C, G, T. Its signal comes first; the bases do not have it.
   std::string adapter;
   double missing_adapters = 0;  // share of the reads without it
+  // Of RNA, whose adapters are DNA and have another current: mean level of the adapter's k-mers, pA; 0: that of RNA.
+  double adapter_level = 0;
   // Of RNA: mean length of the poly(A) tail that passes the pore between adapter and molecule, gamma-distributed with half of it as standard
   // deviation; 0: none. In the signal only, as the adapter.
   double tail_length = 0;
@@ -107,6 +109,8 @@ class Simulator {
     std::string qualities;             // Phred + 33, as many as bases
     std::vector<std::uint32_t> cigar;  // M, I, D as in BAM (length << 4 | operation), in reference orientation
     std::vector<std::int16_t> raw_signal;
+    std::int64_t adapter_bases = 0, tail_bases = 0;  // of this strand, if it has a signal
+    double median = 0, spread = 1;                   // of the signal, pA, about: those of the model's levels with the read's shift and scale
     // The sites of the molecule's strand, by ascending position on the forward strand.
     std::vector<std::int64_t> sites;
     std::vector<std::uint8_t> methylated;  // 1 if this molecule's is
@@ -139,6 +143,7 @@ class Simulator {
   QuantileTable dwell_;
   QuantileTable length_;
   QuantileTable tail_length_;
+  double level_mean_ = 0, level_stdv_ = 0;  // of all k-mers
 };
 
 // `length` random bases with this share of G and C, in which a CpG is as frequent as `cpg_ratio` times what independent bases would give

@@ -6,13 +6,17 @@
 #include <sluice/kmer_model.hpp>
 #include <sluice/motif.hpp>
 #include <sluice/numbered_rows.hpp>
+#include <sluice/sequencing_run.hpp>
 #include <sluice/stage.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "simulate_signal/basecaller_tags.hpp"
 #include "simulate_signal/reference_repeats.hpp"
+#include "simulate_signal/sequencing_plan.hpp"
 #include "simulate_signal/simulate_read.hpp"
+#include "simulate_signal/simulated_run.hpp"
 
 namespace sluice::simulate_signal {
 namespace {
@@ -36,6 +40,9 @@ class SimulateSignal {
     std::string strands_name = "auto";
     std::string molecule_name = "auto";
     std::string motif_name = "cpg";
+    bool moves = false, poly_a = false;
+    std::int32_t move_stride = 0;
+    double split_share = 0;
   };
 
   static void describe(Describe<SimulateSignal>& d) {
@@ -53,14 +60,18 @@ class SimulateSignal {
             "those of the "
             "stretch with substitutions, insertions and deletions. Reads come in the order of their positions. All numbers are a function of the "
             "seed and the "
-            "number of the read: the output does not depend on threads or batches.")
+            "number of the read: the output does not depend on threads or batches. With split_share some reads of the sequencer hold two molecules, "
+            "as reads "
+            "that a basecaller splits: the row of one of them has the signal of both, with the name that signal_read_id says, the row of the other "
+            "none.")
         .work_unit("base");
     d.uses("reference", "contig", "where the molecules come from")
         .uses("model", "kmer", "levels of canonical k-mers")
         .uses("methylation_model", "kmer",
               "levels of k-mers with a modified base (M); without it, or without rows in it, no site is methylated and no truth is made",
-              Needed::optional);
-    d.option("reads", &Parameters::reads, "number of reads; 40 bytes of memory each").range(0, 1e7);
+              Needed::optional)
+        .uses("run", "sequencing_run", "what the run was: for tags and run_id", Needed::optional);
+    d.option("reads", &Parameters::reads, "number of reads; 80 bytes of memory each").range(0, 1e7);
     d.option("seed", &Parameters::seed_number, "what all random numbers depend on");
     d.option("length_distribution", &Parameters::length_distribution_name, "shape of the read lengths").choices({"gamma", "lognormal", "fixed"});
     d.option<double>("mean_length", &Parameters::mean_length, "mean read length").range(50, 1e8).unit("bases");
@@ -83,6 +94,10 @@ class SimulateSignal {
     d.option<std::int32_t>("minimum_dwell", &Parameters::minimum_dwell, "shortest time of a k-mer in the pore").range(1, 1000).unit("samples");
     d.option<std::string>("adapter", &Parameters::adapter,
                           "bases that pass the pore before the molecule, in that order, at most 10,000: in the signal only, not in the bases");
+    d.option<double>("adapter_level", &Parameters::adapter_level,
+                     "mean level of the adapter of RNA, which is DNA: 64 in RNA004; 0: as if it were RNA")
+        .range(0, 1000)
+        .unit("pA");
     d.option<double>("missing_adapters", &Parameters::missing_adapters, "share of reads without the adapter").range(0, 1);
     d.option<double>(
          "tail_length", &Parameters::tail_length,
@@ -103,6 +118,10 @@ class SimulateSignal {
     d.option<double>("digitisation", &Parameters::digitisation, "steps of the analogue-to-digital converter").range(1, 1e9);
     d.option<double>("range", &Parameters::range, "current over all steps of the converter").range(1e-3, 1e9).unit("pA");
     d.option<double>("offset", &Parameters::offset, "what is added to a raw value before it is scaled to pA").range(-30000, 30000);
+    d.option("moves", &Parameters::moves, "tag mv: in which block of the signal each base begins");
+    d.option("move_stride", &Parameters::move_stride, "samples a block of moves; 0: 6 for RNA and at 5 kHz, else 5").range(0, 127).unit("samples");
+    d.option("poly_a", &Parameters::poly_a, "tags pt and pa: length and place of the true poly(A) tail");
+    d.option("split_share", &Parameters::split_share, "share of molecules that share a read of the sequencer with another one").range(0, 1);
 
     d.gives("read_id", "utf8", "in the form of a UUID; ends with the read's number")
         .gives("contig", "utf8", "reference name")
@@ -116,7 +135,15 @@ class SimulateSignal {
         .gives("bases", "utf8", "with errors, in sequencing orientation")
         .row_length("bases", "base")
         .gives("qualities", "utf8", "Phred + 33, in sequencing orientation")
-        .gives("raw_signal", "list<i16>", "digitised current", Needed::optional)
+        .gives("tags", "binary", "what a basecaller says of the read, as in BAM; empty without `run`", Needed::optional)
+        .gives("raw_signal", "list<i16>", "digitised current; of a read of two molecules in the row of one", Needed::optional)
+        .gives("signal_read_id", "utf8", "name of the read that raw_signal is of; empty: it is in another row", Needed::optional)
+        .gives("sequencer_channel", "i32", "channel of the flow cell, from 1")
+        .gives("mux", "i32", "well of the channel, from 1")
+        .gives("start_sample", "i64", "first sample of the sequencer's read since the run began")
+        .gives("read_number", "i64", "number of the sequencer's read on its channel")
+        .gives("run_id", "utf8", "sequencing run, empty without `run`")
+        .gives("end_reason", "utf8", "why the read ended")
         .gives("digitisation", "f64", "steps of the converter")
         .gives("range", "f64", "pA over all steps")
         .gives("offset", "f64", "pA = (raw + offset) * range / digitisation")
@@ -136,7 +163,12 @@ class SimulateSignal {
   }
 
   SimulateSignal(const Setup& setup, const Parameters& parameters)
-      : parameters_(parameters), signal_(setup.wanted("raw_signal") ? Simulator::Signal::make : Simulator::Signal::leave_out) {
+      : parameters_(parameters),
+        wants_tags_(setup.wanted("tags")),
+        // Where the bases lie in the signal is known when it is made.
+        signal_(setup.wanted("raw_signal") || (wants_tags_ && setup.has_resource("run")) ? Simulator::Signal::make : Simulator::Signal::leave_out),
+        wants_signal_(setup.wanted("raw_signal")),
+        wants_signal_read_id_(setup.wanted("signal_read_id")) {
     parameters_.seed = static_cast<std::uint64_t>(parameters.seed_number);
     parameters_.motif = parse_motif(parameters.motif_name);
     parameters_.length_distribution = parameters.length_distribution_name == "gamma"       ? LengthDistribution::gamma
@@ -166,6 +198,8 @@ class SimulateSignal {
             "the methylation model has k = " + std::to_string(methylation->k) + ", the nucleotide model " + std::to_string(nucleotide.k),
             "give two models of one pore");
     }
+    k_ = nucleotide.k;
+    if (setup.has_resource("run")) prepare_tags(setup);
     simulator_ = std::make_unique<Simulator>(parameters_, contigs_, nucleotide, methylation ? &*methylation : nullptr);
     if (parameters_.reads > 0) {
       places_ = simulator_->place_reads(parameters_.reads);
@@ -173,6 +207,7 @@ class SimulateSignal {
         throw Failure::usage("no contig of the reference has " + std::to_string(parameters_.minimum_length) + " bases",
                              "lower minimum_length or give another reference");
     }
+    plan_ = plan_sequencing(parameters_, places_, parameters_.split_share);
     rows_ = NumberedRows(setup, places_.size());
   }
   std::string position() const { return rows_.position(); }
@@ -189,8 +224,9 @@ class SimulateSignal {
       ++count;
     }
     if (reads_.size() < count) reads_.resize(count);
+    if (tags_.size() < count) tags_.resize(count);
     call.parallel_for(count, 1, [&](std::size_t begin, std::size_t end) {
-      for (std::size_t i = begin; i < end; ++i) simulator_->simulate(places_[rows_.next + i], signal_, reads_[i]);
+      for (std::size_t i = begin; i < end; ++i) make_row(rows_.next + i, reads_[i], tags_[i]);
     });
     write(count, out);
     out.set_work(work);
@@ -199,6 +235,63 @@ class SimulateSignal {
   }
 
  private:
+  void prepare_tags(const Setup& setup) {
+    run_.emplace(setup.resource("run"));
+    tagging_.moves = parameters_.moves;
+    tagging_.poly_a = parameters_.poly_a;
+    const bool is_rna = parameters_.molecule == Molecule::rna, is_5_khz = parameters_.sampling_rate >= 4500;
+    tagging_.stride = parameters_.move_stride != 0 ? parameters_.move_stride : is_rna || is_5_khz ? 6 : 5;
+    // Models since 4.3 of R10.4.1 at 5 kHz, and all of generation 5.
+    tagging_.is_scaled_in_pa =
+        run_->basecall_model.find("@v5") != std::string_view::npos || run_->basecall_model.find("@v4.3") != std::string_view::npos;
+    tagging_.split_start = split_start_of(run_->basecaller_version);
+  }
+
+  bool has_parents_signal(std::size_t row) const { return plan_[row].partner > static_cast<std::int64_t>(row); }
+
+  // `tags` are empty if nobody wants them. Of reads of two molecules the row that stands first has the signal of both.
+  void make_row(std::size_t row, Simulator::Read& read, std::string& tags) {
+    const SequencedRead& sequenced = plan_[row];
+    simulator_->simulate(places_[row], signal_, read);
+    tags.clear();
+    if (sequenced.partner < 0) {
+      if (wants_tags_ && run_) tags = basecaller_tags({&read, places_[row], sequenced, {}, 0}, *run_, tagging_, parameters_.molecule, k_);
+      return;
+    }
+    if (signal_ == Simulator::Signal::leave_out) return;
+    const auto other = static_cast<std::size_t>(sequenced.partner);
+    auto partner = partners_.take();
+    const bool needs_partner = has_parents_signal(row) || !sequenced.is_first;
+    if (needs_partner) simulator_->simulate(places_[other], signal_, *partner);
+    const auto [lead, gap] = gaps_of(std::min(row, other));
+    const std::int64_t start = std::ssize(lead) + (sequenced.is_first ? 0 : std::ssize(partner->raw_signal) + std::ssize(gap));
+    if (wants_tags_ && run_)
+      tags = basecaller_tags({&read, places_[row], sequenced, parent_id(parameters_.seed, places_[std::min(row, other)].index), start}, *run_,
+                             tagging_, parameters_.molecule, k_);
+    if (!has_parents_signal(row)) return read.raw_signal.clear();
+    const Simulator::Read &first = sequenced.is_first ? read : *partner, &second = sequenced.is_first ? *partner : read;
+    std::vector<std::int16_t> both = lead;
+    for (const std::vector<std::int16_t>* part : {&first.raw_signal, &gap, &second.raw_signal}) both.insert(both.end(), part->begin(), part->end());
+    read.raw_signal = std::move(both);
+  }
+  // Open pore before and between the molecules of the pair whose first row is `row`.
+  std::pair<std::vector<std::int16_t>, std::vector<std::int16_t>> gaps_of(std::size_t row) const {
+    constexpr double open_pore = 210, spread = 4;  // pA
+    RandomStream random(parameters_.seed, static_cast<std::uint64_t>(places_[row].index), Purpose::open_pore);
+    const auto make = [&](std::int64_t samples) {
+      std::vector<std::int16_t> made(static_cast<std::size_t>(samples));
+      for (std::int16_t& sample : made) {
+        const double picoamps = open_pore + spread * 2 * (random.uniform() + random.uniform() - 1);
+        sample =
+            static_cast<std::int16_t>(std::clamp(picoamps * parameters_.digitisation / parameters_.range - parameters_.offset, -32768.0, 32767.0));
+      }
+      return made;
+    };
+    const std::int64_t lead = parameters_.molecule == Molecule::rna ? 0 : trimmed_front;
+    auto first = make(lead);
+    return {std::move(first), make(20 + static_cast<std::int64_t>(random.below(180)))};
+  }
+
   void write(std::size_t count, Output& out) const {
     out.set_rows(static_cast<std::int64_t>(count));
     std::vector<std::string> ids(count);
@@ -210,7 +303,10 @@ class SimulateSignal {
     const auto flags = out.column<std::uint16_t>("flag");
     const auto digitisation = out.column<double>("digitisation"), range = out.column<double>("range"), offset = out.column<double>("offset"),
                rate = out.column<double>("sampling_rate");
-    std::vector<std::string_view> contigs(count), bases(count), qualities(count);
+    std::vector<std::string_view> contigs(count), bases(count), qualities(count), end_reasons(count), runs(count, run_ ? run_->run_id : "");
+    std::vector<std::string> signal_ids(count);
+    const auto channels = out.column<std::int32_t>("sequencer_channel"), muxes = out.column<std::int32_t>("mux");
+    const auto start_samples = out.column<std::int64_t>("start_sample"), numbers = out.column<std::int64_t>("read_number");
     for (std::size_t i = 0; i < count; ++i) {
       const Placement& place = places_[rows_.next + i];
       contigs[i] = contigs_[static_cast<std::size_t>(place.contig)].name;
@@ -226,12 +322,26 @@ class SimulateSignal {
       range[i] = parameters_.range;
       offset[i] = parameters_.offset;
       rate[i] = parameters_.sampling_rate;
+      const SequencedRead& sequenced = plan_[rows_.next + i];
+      channels[i] = sequenced.channel;
+      muxes[i] = sequenced.mux;
+      start_samples[i] = sequenced.start_sample;
+      numbers[i] = sequenced.read_number;
+      end_reasons[i] = end_reason(parameters_.seed, place.index);
+      if (sequenced.partner < 0)
+        signal_ids[i] = ids[i];
+      else if (has_parents_signal(rows_.next + i))
+        signal_ids[i] = parent_id(parameters_.seed, place.index);
     }
+    out.text_rows("end_reason", end_reasons);
+    out.text_rows("run_id", runs);
+    if (wants_signal_read_id_) out.text_rows("signal_read_id", signal_ids);
+    if (wants_tags_) out.text_rows("tags", std::span(tags_).first(count), "binary");
     out.text_rows("contig", contigs);
     out.text_rows("bases", bases);
     out.text_rows("qualities", qualities);
     lists<std::uint32_t>(count, out, "cigar", &Simulator::Read::cigar);
-    if (signal_ == Simulator::Signal::make) lists<std::int16_t>(count, out, "raw_signal", &Simulator::Read::raw_signal);
+    if (wants_signal_) lists<std::int16_t>(count, out, "raw_signal", &Simulator::Read::raw_signal);
     lists<std::int64_t>(count, out, "truth_site", &Simulator::Read::sites);
     lists<std::uint8_t>(count, out, "truth_methylated", &Simulator::Read::methylated);
     lists<float>(count, out, "truth_frequency", &Simulator::Read::frequencies);
@@ -249,10 +359,18 @@ class SimulateSignal {
   }
 
   Parameters parameters_;
+  bool wants_tags_;
   Simulator::Signal signal_;
+  bool wants_signal_, wants_signal_read_id_;
   std::vector<Contig> contigs_;
   std::unique_ptr<Simulator> simulator_;
+  std::uint32_t k_ = 0;
+  std::optional<SequencingRun> run_;
+  TagParameters tagging_;
   std::vector<Placement> places_;
+  std::vector<SequencedRead> plan_;  // one a place
+  Workspaces<Simulator::Read> partners_;
+  std::vector<std::string> tags_;
   std::vector<Simulator::Read> reads_;  // one a row of a batch, kept for its memory
   NumberedRows rows_;                   // places that are to be made
 };
@@ -359,4 +477,5 @@ class SyntheticReference {
 }  // namespace
 }  // namespace sluice::simulate_signal
 
-SLUICE_PLUGIN("simulate_signal", "0.1.0", "MIT", sluice::simulate_signal::SimulateSignal, sluice::simulate_signal::SyntheticReference);
+SLUICE_PLUGIN("simulate_signal", "0.1.0", "MIT", sluice::simulate_signal::SimulateSignal, sluice::simulate_signal::SyntheticReference,
+              sluice::simulate_signal::SimulatedRun);
