@@ -33,6 +33,20 @@ true_model=$(auc) trained=$(auc --methylation-model trained.model)
 [ "${trained:-0}" -ge $((true_model - 10)) ] || fail "AUC 0.$trained with the trained model, 0.$true_model with the simulator's"
 echo "AUC 0.$true_model with the simulator's model, 0.$trained with the trained one"
 
+# One read teaches what it can, and the model is usable.
+gzip -dc learned.fastq.gz | sed -n 1,4p >one.fastq
+"$sluice" run train_kmer_model --signal learned.blow5 --reads one.fastq --max-bad-reads 1 --alphabet methylation --output one.model 2>message || fail "$(cat message)"
+grep -q "k-mers that were seen: [1-9][0-9]* of 4096 without M, [1-9][0-9]* of [0-9]* with M" message || fail "how much was seen: $(cat message)"
+one=$(auc --methylation-model one.model)
+[ "${one:-0}" -ge 800 ] || fail "AUC 0.$one with a model of one read"
+
+# Bases without M teach nothing of it: the training says so, and methylation refuses the model.
+run train_kmer_model --signal judged.blow5 --reads judged.fastq.gz --alphabet methylation --rounds 2 --output untold.model 2>message
+grep -q "no k-mer with M was seen" message || fail "a training without M: $(cat message)"
+run methylation --signal judged.blow5 --reads judged.fastq.gz --alignments judged.bam --reference reference.fa --methylation-model untold.model --output calls.tsv 2>message &&
+  fail "a model that tells nothing was taken"
+grep -q "the methylation model tells nothing" message || fail "$(cat message)"
+
 # A nucleotide model of nucleotide reads, and a model that can't be begun with.
 train --output nucleotides.model --model trained.model 2>err.txt && fail "a methylation model was taken for nucleotides"
 grep -q "letter outside the nucleotide alphabet" err.txt || fail "$(cat err.txt)"

@@ -28,6 +28,11 @@
 
 namespace sluice::methylation_hmm {
 
+// ---- Model -------------------------------------------------------------------------------------------------------------
+
+// Whether modified bases show at all: in some k-mer where M can be, level or spread is another than with the base that M modifies.
+bool tells_modified_bases(const KmerModelView& model, const Motif& motif);
+
 // ---- Reference segment -------------------------------------------------------------------------------------------------
 
 enum class ReferenceStatus : std::uint8_t {

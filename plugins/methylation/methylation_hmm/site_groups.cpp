@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
 
 #include "methylation_hmm/methylation.hpp"
 
@@ -30,6 +31,26 @@ constexpr std::array<char, 256> first_possible_bases() {
 constexpr std::array<char, 256> kFirstPossibleBase = first_possible_bases();
 
 }  // namespace
+
+bool tells_modified_bases(const KmerModelView& model, const Motif& motif) {
+  constexpr std::size_t code_of_m = base_code(Alphabet::methylation, 'M');
+  const std::size_t code_of_base = base_code(Alphabet::methylation, motif.base);
+  std::string kmer(model.k, 'A');
+  for (std::size_t rank = 0; rank < model.level_mean.size(); ++rank) {
+    std::size_t unmodified = rank, rest = rank, weight = 1;
+    for (std::size_t place = model.k; place-- > 0; rest /= 5, weight *= 5) {
+      const std::size_t code = rest % 5;
+      kmer[place] = "ACGMT"[code];
+      if (code == code_of_m) unmodified = unmodified + weight * code_of_base - weight * code_of_m;
+    }
+    if (unmodified == rank) continue;
+    if (model.level_mean[rank] == model.level_mean[unmodified] && model.level_stdv[rank] == model.level_stdv[unmodified]) continue;
+    bool is_possible = true;
+    for (std::size_t place = 0; place < model.k; ++place) is_possible = is_possible && (kmer[place] != 'M' || can_be_modified(kmer, place, motif));
+    if (is_possible) return true;
+  }
+  return false;
+}
 
 ReferenceStatus normalise_reference(std::span<char> segment) {
   for (char& letter : segment) {

@@ -85,6 +85,9 @@ class MethylationHmm {
     if (model_.alphabet != Alphabet::methylation)
       throw Failure::usage("the model has no methylated bases (M)", "give methylation_hmm the methylation model: --methylation-model FILE");
     require_model_of(motif_, setup.resource("model").attribute("motif"));
+    if (!tells_modified_bases(model_, motif_))
+      throw Failure::input("the methylation model tells nothing: in every k-mer M has the level of the base that it modifies",
+                           "train it on reads whose modified bases are M, or give another one: --methylation-model FILE");
     const Batch reference = setup.resource("reference");
     const auto names = reference.text("name"), bases = reference.text("bases");
     for (std::int64_t i = 0; i < reference.rows(); ++i) contigs_.emplace(names[i], Contig{bases[i], static_cast<std::int32_t>(i)});

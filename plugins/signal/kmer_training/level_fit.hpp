@@ -17,24 +17,29 @@ struct Observation {
 
 struct LevelFit {
   float mean = 0;
-  float stdv = 0;  // of observations whose read has var = 1
+  float stdv = 0;             // of observations whose read has var = 1; 0 where one is left
+  float mean_square_var = 1;  // of the reads' var: the mean's variance is that of one observation with var = 1, times this, by `kept`
+  std::uint32_t kept = 0;
 };
 
-// A mean and a standard deviation that misaligned events do not move: observations farther than 2.5 standard deviations (estimated from the
-// median absolute deviation) from the median are left out, and the standard deviation is corrected for that, as of a normal distribution. Reorders
-// the observations; the result depends on their order only in the last bits. There must be at least one.
-LevelFit fit_level(std::span<Observation> observations);
+// A mean and a standard deviation that misaligned events do not move: observations farther than 2.5 standard deviations from the median are left out,
+// and the standard deviation is corrected for that, as of a normal distribution. What a standard deviation is for this, the median absolute deviation
+// tells, and where there are few observations `expected_stdv`. Reorders the observations; the result depends on their order only in the last bits.
+// There must be at least one.
+LevelFit fit_level(std::span<Observation> observations, float expected_stdv);
 
 // Units of a model are a convention, and reads are scaled to the model, so a training on its own would drift.
 struct Units {
   double offset = 0;
   double factor = 1;
-  double stdv_factor = 1;  // each read's var scales standard deviations
 };
 
-// What brings trained levels back to the units of those at the start: the line of least squares between the means, and the geometric mean of the
-// standard deviations' ratios. Over the k-mers in `anchors` (indices); the identity where they do not tell.
-Units to_start_units(std::span<const float> start_mean, std::span<const float> start_stdv, std::span<const float> trained_mean,
-                     std::span<const float> trained_stdv, std::span<const std::size_t> anchors);
+// What brings trained levels back to the units of those at the start: the line of least squares between the means of the k-mers in `anchors`
+// (indices), each with its weight; the identity where they do not tell.
+struct Anchor {
+  std::size_t rank = 0;
+  double weight = 1;
+};
+Units to_start_units(std::span<const float> start_mean, std::span<const float> trained_mean, std::span<const Anchor> anchors);
 
 }  // namespace sluice::kmer_training

@@ -22,7 +22,7 @@ class KmerTraining {
     std::string alphabet = "nucleotide";
     std::string motif = "cpg";
     std::int64_t rounds = 5;
-    std::int64_t min_observations = 10;
+    std::int64_t min_observations = 1;
     std::int64_t max_bases = 200'000'000;
     std::int64_t min_recalib_events = 200;
     double max_var = 2.5;
@@ -32,12 +32,20 @@ class KmerTraining {
   static void describe(Describe<KmerTraining>& d) {
     d.id("kmer_training").summary("trains a k-mer model from the events and bases of reads").regroup("read", "kmer").work_unit("base").sums();
     d.doc(
-        "Each round aligns every read's events to its own bases (ABEA) by the model so far, scales the read to it, and takes as a k-mer's new level "
-        "the mean of what fell on it, without outliers. After each round a line through the levels brings them back to the units of the model that "
-        "the training began with. In the methylation alphabet the bases hold M for 5-methylcytosine, and every M begins with the level of C; k-mers "
-        "with M before another letter than G are left as they are. `motif`: M is the modified base of another motif, and begins with the level of "
-        "that "
-        "base; k-mers where it can't be are left.\n\n"
+        "Each round aligns every read's events to its own bases (ABEA) by the model so far, scales the read to it, and takes the mean of what fell "
+        "on "
+        "a k-mer, without outliers, as an observation of its level. What is expected of a level before it is seen, a linear model with few "
+        "parameters "
+        "tells, which all k-mers teach together: for k-mers without M the error of the start's model by base and place; for those with M the shift "
+        "from "
+        "the unmodified k-mer, by the place of M, the neighbours of M, and what other bases change there. Each level is the mean of both, weighted "
+        "by "
+        "how sure they are: k-mers that were seen often have their own, all others the expected one. Spreads stay near that of the start. After each "
+        "round a line through the levels brings them back to the units of the model that the training began with. In the methylation alphabet the "
+        "bases "
+        "hold M for 5-methylcytosine; k-mers with M before another letter than G are left as they are. `motif`: M is the modified base of another "
+        "motif; "
+        "k-mers where it can't be are left.\n\n"
         "Reads stay in memory until the end, about 30 bytes a base; those after max_bases are not used.");
     d.uses("model", "kmer", "the model to begin with");
     d.needs("read_id", "utf8", "name of the read")
@@ -50,7 +58,7 @@ class KmerTraining {
         .choices({"nucleotide", "methylation"});
     d.option("motif", &Parameters::motif, "whose modified base M is: cpg, gpc, dam, dcm, or LETTERS:POSITION:CODE, for example GATC:1:a");
     d.option("rounds", &Parameters::rounds, "how often all reads are aligned").range(1, 100);
-    d.option("min_observations", &Parameters::min_observations, "k-mers seen less often keep their level").range(1, 1e9);
+    d.option("min_observations", &Parameters::min_observations, "k-mers seen less often have the level that the others make expected").range(1, 1e9);
     d.option("max_bases", &Parameters::max_bases, "reads are used up to so many bases in all").range(1, 1e12).unit("bases");
     d.option("min_recalib_events", &Parameters::min_recalib_events, "least aligned k-mers of a read").range(1, 1e6);
     d.option("max_var", &Parameters::max_var, "reads whose events spread more than this are not used; raise it for a rough first model")
@@ -103,8 +111,10 @@ class KmerTraining {
     if (reads_ > 0 && last.aligned_reads * 2 < reads_)
       call.warn("only " + std::to_string(last.aligned_reads) + " of " + std::to_string(reads_) +
                 " reads could be aligned by the trained model: is the first model one of this pore, and are these the bases of these reads?");
+    say_how_much_was_seen(call, last);
     call.count("reads aligned in the last round", static_cast<double>(last.aligned_reads));
     call.count("k-mers trained", static_cast<double>(last.trained_kmers));
+    call.count("k-mers with M trained", static_cast<double>(last.trained_modified_kmers));
     call.count("mean change of the last round, pA", last.mean_change);
     give(out);
   }
@@ -127,6 +137,15 @@ class KmerTraining {
     if (is_full_ && parts == Parts::several)
       throw Failure::usage("the parts of the reads have more than max_bases, and which are left out depends on all of them together",
                            "raise max_bases for all parts, or use fewer reads");
+  }
+  void say_how_much_was_seen(const Call& call, const Round& last) const {
+    const auto share = [](std::uint64_t trained, std::uint64_t all) { return std::to_string(trained) + " of " + std::to_string(all); };
+    const std::uint64_t modified = trainer_.modified_kmers();
+    std::string text = "k-mers that were seen: " + share(last.trained_kmers - last.trained_modified_kmers, trainer_.kmers() - modified);
+    if (modified > 0) text += " without M, " + share(last.trained_modified_kmers, modified) + " with M";
+    call.info(text + "; the others have the level that these make expected");
+    if (modified > 0 && last.trained_modified_kmers == 0)
+      call.warn("no k-mer with M was seen, so that M is what it was in the first model: are the modified bases M in the bases of the reads?");
   }
   static Levels start_levels(const Setup& setup, const Parameters& p) {
     const KmerModelView model = kmer_model_view(setup.resource("model"));

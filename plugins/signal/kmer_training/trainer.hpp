@@ -16,12 +16,19 @@
 
 #include "kmer_training/alphabet.hpp"
 #include "kmer_training/level_fit.hpp"
+#include "kmer_training/level_prior.hpp"
 
 namespace sluice::kmer_training {
 
 struct TrainingParameters {
-  std::uint32_t min_observations = 10;  // k-mers seen less often keep the level that they had
+  std::uint32_t min_observations = 1;  // k-mers seen less often have the level that the others make expected
   event_scaling::RecalibrationParams recalibration;
+};
+
+// A level as a normal distribution.
+struct Belief {
+  double mean = 0;      // pA
+  double variance = 0;  // pA^2
 };
 
 enum class AddStatus : std::uint8_t { added, no_events, read_too_short };
@@ -29,8 +36,9 @@ enum class AddStatus : std::uint8_t { added, no_events, read_too_short };
 struct Round {
   std::uint64_t aligned_reads = 0;
   std::uint64_t observations = 0;
-  std::uint64_t trained_kmers = 0;
-  double mean_change = 0;  // pA: mean absolute change of the trained k-mers' levels in this round
+  std::uint64_t trained_kmers = 0;           // those that were seen: they have a share in their level
+  std::uint64_t trained_modified_kmers = 0;  // of these with M
+  double mean_change = 0;                    // pA: mean absolute change of the trained k-mers' levels in this round
 };
 
 class Trainer {
@@ -61,6 +69,8 @@ class Trainer {
 
   const Levels& levels() const { return levels_; }
   std::span<const std::uint32_t> observations() const { return observations_; }  // per k-mer, of the last round
+  std::uint64_t kmers() const { return plain_.size() + modified_.size(); }       // that can be trained
+  std::uint64_t modified_kmers() const { return modified_.size(); }
   std::uint64_t bases() const { return bases_; }
   std::uint64_t memory_bytes() const { return memory_bytes_; }
 
@@ -75,12 +85,26 @@ class Trainer {
   struct Scratch;  // working memory of one thread
   void observe(Read& read, Scratch& scratch) const;
   void gather_observations();
+  // What the observations of each k-mer say; spread_ from all of them.
+  std::vector<LevelFit> fit_kmers(const Parallel& parallel);
+  bool has_own_level(std::size_t rank) const;
+  double spread_of(std::size_t rank, const LevelFit& fit, double expected) const;
+  // By rank.
+  struct Estimates {
+    std::vector<Belief> level;
+    std::vector<double> stdv;
+  };
+  void fit_plain(std::span<const LevelFit> fits, Estimates& to) const;
+  void fit_modified(std::span<const LevelFit> fits, Estimates& to) const;
   Round fit_levels(const Parallel& parallel);
 
   Levels start_, levels_;
   TrainingParameters parameters_;
+  char base_;                            // that M modifies
   std::vector<std::uint8_t> may_train_;  // per k-mer
-  std::vector<std::size_t> anchors_;     // ranks of the k-mers whose levels at the start were a pore's, not a guess: those without M
+  std::vector<std::size_t> plain_;       // ranks of the k-mers without M: their levels at the start were a pore's, not a guess
+  std::vector<std::size_t> modified_;    // ranks of those with M where it can be
+  double spread_ = 1;                    // how much more the observations spread than the start's model has it
   std::vector<Read> reads_;
   std::vector<Observation> gathered_;  // by rank, in the order of reads
   std::vector<std::size_t> begin_;     // per rank, and the end

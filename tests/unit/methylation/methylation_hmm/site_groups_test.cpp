@@ -24,6 +24,23 @@ std::vector<SiteGroup> groups_of(std::string_view segment, std::string_view moti
   return groups;
 }
 
+TEST_CASE("a model tells modified bases where a k-mer that can be has another level or spread") {
+  const Motif cpg = parse_motif("cpg");
+  std::vector<float> mean, stdv(125, 1.5F), log_stdv(125, 0.4F);
+  for (std::size_t rank = 0; rank < 125; ++rank) {
+    std::size_t code = 0;
+    for (const std::size_t digit : {rank / 25, rank / 5 % 5, rank % 5}) code = code * 5 + (digit == 3 ? 1 : digit);
+    mean.push_back(static_cast<float>(60 + code));
+  }
+  const KmerModelView model{3, Alphabet::methylation, mean, stdv, log_stdv};
+  CHECK_FALSE(tells_modified_bases(model, cpg));
+  mean[kmer_rank(Alphabet::methylation, "AMA")] += 1;  // no CpG
+  CHECK_FALSE(tells_modified_bases(model, cpg));
+  stdv[kmer_rank(Alphabet::methylation, "AMG")] += 1;
+  CHECK(tells_modified_bases(model, cpg));
+  CHECK(tells_modified_bases(model, parse_motif("GATC:1:a")));
+}
+
 TEST_CASE("a lone CpG is a group of one") {
   const auto groups = groups_of(segment_with_sites(100, {40}));
   REQUIRE(groups.size() == 1);

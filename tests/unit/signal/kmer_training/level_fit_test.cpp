@@ -4,6 +4,7 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <vector>
 
 #include "kmer_training/alphabet.hpp"
@@ -23,44 +24,50 @@ TEST_CASE("a level's mean and standard deviation are found under outliers, and i
     const float var = i % 2 == 0 ? 0.5F : 2.0F;
     observations.push_back({80.0F + 1.5F * var * normal(random.next32()), 1 / var});
   }
-  const LevelFit clean = fit_level(observations);
+  const LevelFit clean = fit_level(observations, 1.5F);
   CHECK(clean.mean == doctest::Approx(80).epsilon(0.001));
   std::vector<Observation> even;
   for (int i = 0; i < 20000; ++i) even.push_back({80.0F + 1.5F * normal(random.next32()), 1});
-  CHECK(fit_level(even).stdv == doctest::Approx(1.5).epsilon(0.02));
+  CHECK(fit_level(even, 1.5F).stdv == doctest::Approx(1.5).epsilon(0.02));
   for (int i = 0; i < 1500; ++i) even.push_back({static_cast<float>(110 + 10 * random.uniform()), 1});
-  const LevelFit dirty = fit_level(even);
+  const LevelFit dirty = fit_level(even, 1.5F);
   CHECK(dirty.mean == doctest::Approx(80).epsilon(0.002));
   CHECK(dirty.stdv == doctest::Approx(1.5).epsilon(0.1));
 }
 
-TEST_CASE("few observations: one, and many that are equal") {
+TEST_CASE("few observations: one, two, many that are equal, one that lies apart") {
   std::vector<Observation> one{{70, 1}};
-  CHECK(fit_level(one).mean == 70);
-  CHECK(fit_level(one).stdv == 0);
+  CHECK(fit_level(one, 2).mean == 70);
+  CHECK(fit_level(one, 2).stdv == 0);
+  CHECK(fit_level(one, 2).kept == 1);
+  std::vector<Observation> two{{70, 1}, {72, 1}};
+  CHECK(fit_level(two, 2).mean == 71);
+  CHECK(fit_level(two, 2).kept == 2);
+  CHECK(fit_level(two, 2).stdv == doctest::Approx(std::sqrt(2.0) / 0.9546));
   std::vector<Observation> equal(9, Observation{70, 1});
   equal.push_back({90, 1});
-  CHECK(fit_level(equal).mean == 70);
+  CHECK(fit_level(equal, 2).mean == 70);
+  CHECK(fit_level(equal, 2).kept == 9);
+  std::vector<Observation> apart{{70, 1}, {71, 1}, {95, 1}};
+  CHECK(fit_level(apart, 2).mean == 70.5);
+  std::vector<Observation> wide{{70, 0.5F}, {70, 0.5F}};
+  CHECK(fit_level(wide, 2).mean_square_var == 4);
 }
 
 TEST_CASE("levels come back to the units of the start") {
-  const std::vector<float> start{80, 90, 100, 110, 95}, start_stdv{1, 2, 3, 4, 5};
-  std::vector<float> trained, trained_stdv;
-  for (std::size_t i = 0; i < start.size(); ++i) {
-    trained.push_back((start[i] - 7) / 1.25F);
-    trained_stdv.push_back(start_stdv[i] / 2);
-  }
+  const std::vector<float> start{80, 90, 100, 110, 95};
+  std::vector<float> trained;
+  for (const float level : start) trained.push_back((level - 7) / 1.25F);
   trained[4] = 500;  // no anchor
-  const std::vector<std::size_t> anchors{0, 1, 2, 3};
-  const Units units = to_start_units(start, start_stdv, trained, trained_stdv, anchors);
+  const std::vector<Anchor> anchors{{0, 1}, {1, 5}, {2, 0.1}, {3, 1}};
+  const Units units = to_start_units(start, trained, anchors);
   CHECK(units.factor == doctest::Approx(1.25));
   CHECK(units.offset == doctest::Approx(7));
-  CHECK(units.stdv_factor == doctest::Approx(2));
-  const Units none = to_start_units(start, start_stdv, trained, trained_stdv, std::vector<std::size_t>{0});
+  const Units none = to_start_units(start, trained, std::vector<Anchor>{{0, 1}});
   CHECK(none.factor == 1);
   CHECK(none.offset == 0);
   const std::vector<float> flat(5, 80.0F);
-  CHECK(to_start_units(start, start_stdv, flat, trained_stdv, anchors).factor == 1);
+  CHECK(to_start_units(start, flat, anchors).factor == 1);
 }
 
 TEST_CASE("a methylation alphabet begins with every M as a C") {

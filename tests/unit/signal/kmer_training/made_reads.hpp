@@ -70,4 +70,26 @@ inline std::vector<MadeRead> made_reads(const Levels& pore, std::int64_t count, 
   return made;
 }
 
+// Reads of a pore with modified bases, of which half are modified: events without errors of segmentation, two to three a k-mer.
+using ModifiedRead = MadeRead;
+inline std::vector<ModifiedRead> modified_reads(const Levels& pore, std::size_t count, std::uint64_t seed) {
+  std::vector<ModifiedRead> made;
+  for (std::size_t i = 0; i < count; ++i) {
+    RandomStream random(seed, i, Purpose::reference);
+    ModifiedRead read;
+    for (int base = 0; base < 1500; ++base) {
+      read.bases += "ACGT"[random.next32() >> 30U];
+      const std::size_t end = read.bases.size();
+      if (end >= 2 && read.bases[end - 2] == 'C' && read.bases[end - 1] == 'G' && random.uniform() < 0.5) read.bases[end - 2] = 'M';
+    }
+    for (std::size_t at = 0; at + pore.k <= read.bases.size(); ++at) {
+      const std::uint32_t rank = kmer_rank(pore.alphabet, std::string_view(read.bases).substr(at, pore.k));
+      const int events = 2 + (random.uniform() < 0.3 ? 1 : 0);
+      for (int event = 0; event < events; ++event) read.event_mean.push_back(pore.mean[rank] + pore.stdv[rank] * normal()(random.next32()));
+    }
+    made.push_back(std::move(read));
+  }
+  return made;
+}
+
 }  // namespace sluice::kmer_training

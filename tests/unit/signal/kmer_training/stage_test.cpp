@@ -60,6 +60,20 @@ TEST_CASE("training goes on behind an interruption, and over parts of the reads,
   CHECK(resume_problems(run) == std::vector<std::string>{});
 }
 
+TEST_CASE("a run says how many k-mers were seen, and warns where none with M was") {
+  const Levels pore = random_pore(4, 27);
+  const StageRun run = run_stage(stage_of(plugin(), "kmer_training"), reads(pore, 6, 3)).resource("model", model(pore));
+  const Result plain = StageRun(run).with({{"rounds", 1}}).run();
+  REQUIRE(plain.ok());
+  CHECK(plain.logged("k-mers that were seen: 2"));
+  CHECK(plain.logged(" of 256; the others have the level that these make expected"));
+  const Result without_m = StageRun(run).with({{"rounds", 1}, {"alphabet", "methylation"}}).run();
+  REQUIRE(without_m.ok());
+  CHECK(without_m.logged(" of 256 without M, 0 of "));
+  CHECK(without_m.logged("no k-mer with M was seen, so that M is what it was in the first model"));
+  CHECK(without_m.counters.at("k-mers with M trained") == 0);
+}
+
 TEST_CASE("parts that have more than max_bases together are refused") {
   const Levels pore = random_pore(4, 27);
   const std::vector<TestBatch> batches = reads(pore, 4, 2);
