@@ -11,6 +11,7 @@ namespace sluice::cli {
 using Arguments = std::vector<std::string>;
 
 int run_command(const Arguments& arguments);
+int pipeline_command(const Arguments& name_and_arguments);  // a shipped pipeline, as a command of its own
 int live_command(const Arguments& arguments);
 int merge_command(const Arguments& arguments);
 int check_command(const Arguments& arguments);

@@ -105,6 +105,7 @@ void offer_arguments(const CLI::App& app, const Command& command, const Argument
     if (so_far.positionals.size() == place || option->get_items_expected_max() > 1) offer_values(*option, pipeline);
     ++place;
   }
+  if (place > 0 && so_far.positionals.size() >= place && !pipeline.positionals.empty()) std::printf(":files\n");
   if (std::string(command.name) == "bench" && so_far.positionals.empty()) offer_stages();
   for (const CLI::Option* option : shown_options(app))
     for (const std::string& name : option->get_lnames()) offer("--" + name, option->get_description());
@@ -114,12 +115,15 @@ void offer_arguments(const CLI::App& app, const Command& command, const Argument
 void offer_words(Arguments before) {
   std::erase(before, "=");
   if (before.empty()) {
+    offer_pipelines();
     for (const Command& command : commands()) offer(command.name, command.summary);
     return;
   }
-  const auto command = std::find_if(commands().begin(), commands().end(), [&](const Command& c) { return before.front() == c.name; });
-  if (command == commands().end()) return;
-  before.erase(before.begin());
+  auto command = std::find_if(commands().begin(), commands().end(), [&](const Command& c) { return before.front() == c.name; });
+  if (command == commands().end())
+    command = commands().begin();  // `run`, of a pipeline that is called by its name
+  else
+    before.erase(before.begin());
   bool has_options = false;
   const auto look = [&](const CLI::App& app) {
     has_options = true;

@@ -4,6 +4,7 @@
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <sluice/folder.hpp>
 #include <utility>
 #include <vector>
 
@@ -73,11 +74,10 @@ std::string content_of(const fs::path& file) {
 // Pages in the folder that no stage or pipeline has any more.
 std::vector<fs::path> leftovers(const fs::path& folder, const Pages& pages) {
   std::vector<fs::path> result;
-  for (const char* part : {"stages", "pipelines"}) {
-    std::error_code error;
-    for (fs::directory_iterator it(folder / part, error), end; !error && it != end; it.increment(error))
-      if (it->path().extension() == ".md" && !pages.contains(std::string(part) + "/" + it->path().filename().string())) result.push_back(it->path());
-  }
+  for (const char* part : {"stages", "pipelines"})
+    for_each_entry(folder / part, [&](const fs::path& file) {
+      if (file.extension() == ".md" && !pages.contains(std::string(part) + "/" + file.filename().string())) result.push_back(file);
+    });
   return result;
 }
 

@@ -28,9 +28,9 @@ std::string entry(const CLI::Option& option, std::size_t width) {
   return text + wrapped(option.get_description() + (initial.empty() ? "" : " [default " + initial + "]"), width - term_columns, term_columns) + "\n";
 }
 
-std::string usage_of(const CLI::App& app, const std::string& pipeline) {
+std::string usage_of(const CLI::App& app, const std::string& arguments) {
   std::string usage = "Usage: " + app.get_name();
-  if (!pipeline.empty()) return usage + " " + pipeline + " [options]\n";
+  if (!arguments.empty()) return usage + " " + arguments + "\n";
   for (const CLI::Option* option : app.get_options())
     if (option->get_positional()) usage += " " + option->get_type_name() + (option->get_items_expected_max() > 1 ? " ..." : "");
   return usage + " [options]\n";
@@ -86,7 +86,7 @@ std::string wrapped(const std::string& text, std::size_t width, std::size_t inde
 
 std::string HelpText::make_help(const CLI::App* app, std::string, CLI::AppFormatMode mode) const {
   const std::size_t width = help_width();
-  std::string text = wrapped(app->get_description(), width, 0) + "\n\n" + usage_of(*app, pipeline_);
+  std::string text = wrapped(app->get_description(), width, 0) + "\n\n" + usage_of(*app, arguments_);
   if (!example_.empty()) text += "\nExample:\n  " + wrapped(example_, width - 8, 6) + "\n";
   std::size_t hidden = 0;
   for (const std::string& group : app->get_groups()) {

@@ -24,11 +24,12 @@ std::string wrapped(const std::string& text, std::size_t width, std::size_t inde
 
 class HelpText : public CLI::Formatter {
  public:
-  explicit HelpText(std::string pipeline = {}, std::string example = {}) : pipeline_(std::move(pipeline)), example_(std::move(example)) {}
+  // arguments: what stands behind the name in the line of usage; "": as the parser says.
+  explicit HelpText(std::string arguments = {}, std::string example = {}) : arguments_(std::move(arguments)), example_(std::move(example)) {}
   std::string make_help(const CLI::App* app, std::string name, CLI::AppFormatMode mode) const override;
 
  private:
-  std::string pipeline_, example_;
+  std::string arguments_, example_;
 };
 
 }  // namespace sluice::cli

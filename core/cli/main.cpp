@@ -14,6 +14,7 @@
 #include <system_error>
 
 #include "cli/commands.hpp"
+#include "cli/run_ending.hpp"
 #include "config/pipeline.hpp"
 #include "device/device.hpp"
 #include "device/device_opening.hpp"
@@ -45,10 +46,13 @@ namespace {
 
 void print_usage(std::FILE* stream) {
   std::fprintf(stream, "sluice %s: pipelines for nanopore and other long-read data\n\nUsage: sluice COMMAND [ARGUMENTS]\n\n", SLUICE_VERSION);
-  for (const Command& command : commands()) std::fprintf(stream, "  %-12s %s\n", command.name, command.summary);
-  std::fprintf(stream, "\n'sluice COMMAND --help' describes a command, 'sluice run PIPELINE --help' a pipeline. Shipped pipelines:\n ");
-  for (const auto& file : shipped_pipelines()) std::fprintf(stream, " %s", file.stem().c_str());
-  std::fprintf(stream, "\n");
+  std::fprintf(stream, "Pipelines:\n");
+  Diagnostics ignored;
+  for (const auto& file : shipped_pipelines())
+    std::fprintf(stream, "  %-22s %s\n", file.stem().c_str(), load_pipeline_file(file, ignored).summary.c_str());
+  std::fprintf(stream, "\nAround them:\n");
+  for (const Command& command : commands()) std::fprintf(stream, "  %-22s %s\n", command.name, command.summary);
+  std::fprintf(stream, "\n'sluice COMMAND --help' describes each.\n");
 }
 
 int dispatch(const Arguments& all) {
@@ -61,9 +65,11 @@ int dispatch(const Arguments& all) {
     if (name == command.name) return command.execute({all.begin() + 1, all.end()});
     names.emplace_back(command.name);
   }
+  for (const auto& file : shipped_pipelines()) {
+    if (file.stem() == name) return pipeline_command(all);
+    names.push_back(file.stem().string());
+  }
   std::string remedy = "'sluice --help' lists the commands";
-  for (const auto& file : shipped_pipelines())
-    if (file.stem() == name) remedy = "did you mean 'sluice run " + name + "'?";
   if (const std::string near = nearest_name(name, names); !near.empty()) remedy = "did you mean '" + near + "'?";
   std::fprintf(stderr, "%s\n", Diagnostic{Severity::error, {"sluice", 0, 0}, "", "unknown command '" + name + "'", remedy}.text().c_str());
   return exit_usage;
@@ -111,6 +117,8 @@ int main(int argc, char** argv) {
   // `sluice plugins | head` must end quietly: writes to a closed pipe fail with EPIPE and are handled where they are made.
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);  // so must writes beyond `ulimit -f`, with EFBIG
+  std::set_new_handler(sluice::cli::note_lack_of_memory);
+  std::set_terminate(sluice::cli::end_uncaught);
   take_closed_standard_numbers();
   allow_many_files();
   try {

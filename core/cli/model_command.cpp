@@ -63,7 +63,10 @@ int model_command(const Arguments& arguments) {
   std::vector<std::string> plugin_dirs;
   app.add_option("action", action, "add, list or remove")->type_name("ACTION");
   app.add_option("name", name, "the pore, with -5mc behind it for a methylation model: r10-5mc")->type_name("NAME");
-  app.add_option("file", file, "the model in the text format of nanopolish and f5c: plain, gzip or xz")->type_name("FILE");
+  app.add_option(
+         "file", file,
+         "the model in the text format of nanopolish and f5c (plain, gzip or xz), or f5c's source: a checkout, its src/methmodel.c or src/model.h")
+      ->type_name("FILE");
   add_plugin_dir(app, plugin_dirs);
   if (const auto ended = parse_options(app, arguments)) return *ended;
   if (const std::string problem = misuse(action, name, file); !problem.empty())

@@ -3,6 +3,7 @@
 #include "cli/pipeline_arguments.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <cstdio>
 #include <iostream>
 #include <memory>
@@ -10,6 +11,7 @@
 #include <sluice/staged_file.hpp>
 
 #include "cli/help_text.hpp"
+#include "config/own_words.hpp"
 #include "config/parameter_ties.hpp"
 #include "config/parameter_value.hpp"
 #include "run/run.hpp"
@@ -53,6 +55,20 @@ std::string option_help(const PipelineParameter& parameter) {
   if (!parameter.needs.empty() && !parameter.help.starts_with("with")) add("only " + needs_text(parameter));
   if (!facts.empty()) text += (text.empty() ? "[" : " [") + facts + "]";
   return text;
+}
+
+// "[options] REFERENCE READS..."
+std::string usage_of(const WrittenPipeline& pipeline) {
+  std::string usage = pipeline.name.empty() ? "" : "[options]";
+  for (const std::string& name : pipeline.positionals)
+    for (const PipelineParameter& p : pipeline.parameters) {
+      if (p.name != name) continue;
+      std::string text = kebab_case(name);
+      std::transform(text.begin(), text.end(), text.begin(), [](char c) { return static_cast<char>(std::toupper(static_cast<unsigned char>(c))); });
+      if (p.several) text += "...";
+      usage += p.required ? " " + text : " [" + text + "]";
+    }
+  return usage;
 }
 
 const char* value_name(sluice_value_type type) {
@@ -128,29 +144,22 @@ std::optional<std::size_t> PipelineArguments::find_name() {
   return std::nullopt;
 }
 
-// "--reads a.fq b.fq" is "--reads a.fq --reads b.fq" where --reads may be repeated: nothing else can stand there but the pipeline's name, whose place
-// is known.
-Arguments PipelineArguments::with_repeated_options() {
-  Arguments result;
+// The pipeline's name, and what else was said in the words of its options.
+Arguments PipelineArguments::own_arguments() {
   const auto name_place = find_name();
-  std::string open;  // the option whose further values may come
-  bool has_value = false;
-  for (std::size_t i = 0; i < arguments_.size(); ++i) {
-    const std::string& argument = arguments_[i];
-    const bool is_option = argument.size() > 1 && argument.front() == '-';
-    if (is_option) {
-      const std::string name = argument.substr(0, argument.find('='));
-      const auto several = [&](const PipelineParameter& p) { return p.several && "--" + kebab_case(p.name) == name; };
-      open = std::any_of(written_.parameters.begin(), written_.parameters.end(), several) ? name : "";
-      has_value = name.size() < argument.size();
-    } else if (name_place == i) {
-      open.clear();
-    } else if (!open.empty()) {
-      if (has_value) result.push_back(open);
-      has_value = true;
-    }
-    result.push_back(argument);
-  }
+  if (!name_place) return arguments_;
+  CLI::App scout;
+  add_options(scout);
+  const auto takes_value = [&](const std::string& option) {
+    for (const PipelineParameter& p : written_.parameters)
+      if ("--" + kebab_case(p.name) == option) return p.type != SLUICE_BOOL;
+    const CLI::Option* own = scout.get_option_no_throw(option);
+    return own != nullptr && own->get_items_expected_min() > 0;
+  };
+  Arguments others = arguments_;
+  others.erase(others.begin() + static_cast<std::ptrdiff_t>(*name_place));
+  Arguments result = in_own_words(others, written_, takes_value);
+  result.insert(result.begin(), arguments_[*name_place]);
   return result;
 }
 
@@ -213,7 +222,11 @@ void PipelineArguments::add_parameters() {
 std::optional<int> PipelineArguments::parse() {
   read_pipeline();
   if (diagnostics_.has_errors() && written_.stages.empty()) return print(diagnostics_), exit_usage;
-  app_.formatter(std::make_shared<HelpText>(written_.name, written_.example));
+  // One that is called by its name is as good as a command.
+  const auto place = find_name();
+  const bool has_name = place && arguments_[*place] == written_.name;
+  if (has_name) app_.name(app_.get_name() + " " + written_.name);
+  app_.formatter(std::make_shared<HelpText>((has_name || written_.name.empty() ? "" : written_.name + " ") + usage_of(written_), written_.example));
   app_.add_option("pipeline", name_, "a shipped pipeline's name, a .toml file, or - for standard input")->type_name("PIPELINE");
   // The pipeline's own parameters come first.
   app_.set_help_flag();
@@ -221,7 +234,7 @@ std::optional<int> PipelineArguments::parse() {
   app_.option_defaults()->group("How to run it");
   add_options(app_);
   app_.set_help_flag("-h,--help", "show this");
-  if (const auto ended = parse_options(app_, with_repeated_options(), written_.habits)) {
+  if (const auto ended = parse_options(app_, own_arguments(), written_.habits)) {
     if (*ended != exit_ok) print(diagnostics_);
     return ended;
   }

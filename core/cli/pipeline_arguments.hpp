@@ -63,7 +63,7 @@ class PipelineArguments {
   void add_parameters();
   void add_options(CLI::App& app);
   std::optional<std::size_t> find_name();
-  Arguments with_repeated_options();
+  Arguments own_arguments();
   void apply_params();
   void give_parameter(const std::string& name, const GivenValue& given);
   void give_run_option(const std::string& name, const GivenValue& given);

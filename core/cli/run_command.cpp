@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
+#include <cstdio>
+#include <new>
 #include <optional>
 #include <sluice/staged_file.hpp>
 
@@ -93,14 +97,19 @@ int run_plan(const Plan& plan, RunSettings settings, const Invocation& command) 
   progress.reset();
   // What came when all outputs had their names is obeyed by going no further.
   const int code = command.ending.interrupted() && (end.exit_code == exit_ok || end.exit_code == exit_bad_reads) ? exit_interrupted : end.exit_code;
-  say_end(console, command, plan, session, end, code);
+  try {
+    say_end(console, command, plan, session, end, code);
+  } catch (const std::bad_alloc&) {
+    if (end.result.state != RunState::finished) throw;
+    std::fputs("sluice run: out of memory (lower --memory or --threads); the run had finished: its outputs are whole\n", stderr);
+    return exit_failed;
+  }
   return code;
 }
 
-}  // namespace
-
-int run_command(const Arguments& arguments) {
-  CLI::App app("runs a pipeline", "sluice run");
+// `called`: what was typed before the arguments.
+int run(const Arguments& called, const Arguments& arguments) {
+  CLI::App app("runs a pipeline", fmt::format("{}", fmt::join(called, " ")));
   RunArguments options;
   std::optional<PipelineArguments> pipeline;
   pipeline.emplace(app, arguments, [&](CLI::App& target) {
@@ -113,7 +122,7 @@ int run_command(const Arguments& arguments) {
   Diagnostics diagnostics;
   RunSettings settings = options.settings(diagnostics);
   settings.options.is_last = options.samples_file.empty();
-  settings.command_line = {"sluice", "run"};
+  settings.command_line = called;
   settings.command_line.insert(settings.command_line.end(), arguments.begin(), arguments.end());
   print(diagnostics);
   if (!options.samples_file.empty() && !settings.shard.empty())
@@ -142,5 +151,10 @@ int run_command(const Arguments& arguments) {
   const RunEnding ending;
   return run_plan(*plan, std::move(settings), {*pipeline, options.quiet, ending});
 }
+
+}  // namespace
+
+int run_command(const Arguments& arguments) { return run({"sluice", "run"}, arguments); }
+int pipeline_command(const Arguments& arguments) { return run({"sluice"}, arguments); }
 
 }  // namespace sluice::cli

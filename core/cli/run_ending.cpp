@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <new>
 
 #include "machine/sanitizers.hpp"
 #include "run/call_mark.hpp"
@@ -25,6 +26,7 @@ std::atomic<int> users{0};  // of `running` in handlers and in the watcher: the 
 std::atomic<sem_t*> waker{nullptr};
 std::atomic<int> interrupts{0};
 std::atomic<bool> has_to_end{false}, was_interrupted{false};
+thread_local bool has_lacked_memory = false;
 
 // The run, for as long as this lives. [async-signal-safe]
 class Running {
@@ -168,6 +170,18 @@ RunEnding::~RunEnding() {
   ::sem_post(&wake_);
   watcher_.join();
   ::sem_destroy(&wake_);
+}
+
+void end_uncaught() {
+  if (!has_lacked_memory) std::abort();
+  tell_place("\nsluice: out of memory in ", " (lower --memory or --threads). No output was kept.\n");
+  if (Run* const run = running.load(); run != nullptr) run->remove_temporaries();
+  ::_exit(exit_failed);
+}
+
+void note_lack_of_memory() {
+  has_lacked_memory = true;
+  throw std::bad_alloc();
 }
 
 bool RunEnding::interrupted() const { return was_interrupted; }

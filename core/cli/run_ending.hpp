@@ -52,4 +52,9 @@ class RunEnding {
   std::thread watcher_;
 };
 
+// For std::set_new_handler and std::set_terminate: where a function that may not throw, as some in libraries, gets no memory, the process says so and
+// ends without outputs.
+[[noreturn]] void note_lack_of_memory();
+[[noreturn]] void end_uncaught();
+
 }  // namespace sluice::cli

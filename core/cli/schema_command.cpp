@@ -195,6 +195,7 @@ int schema_command(const Arguments& arguments) {
             {"doc", text},
             {"example", text},
             {"next_steps", text},
+            {"positionals", names_schema()},
             {"habits", {{"type", "object"}, {"additionalProperties", text}}}}}}},
         {"advice", {{"type", "object"}, {"additionalProperties", advice_schema()}}},
         {"parameters", {{"type", "object"}, {"additionalProperties", parameter_schema()}}},

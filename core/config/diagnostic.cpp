@@ -58,7 +58,16 @@ std::string Diagnostic::text() const {
   if (severity == Severity::warning) result += "warning: ";
   if (!stage.empty()) result += "stage '" + one_line(stage) + "': ";
   result += one_line(message);
-  if (!remedy.empty()) result += " (" + one_line(remedy) + ")";
+  if (remedy.empty()) return result;
+  // Commands to copy have lines of their own.
+  constexpr std::string_view next = "\n    ";
+  std::size_t end = remedy.find(next);
+  result += " (" + one_line(remedy.substr(0, end)) + ")";
+  while (end != std::string::npos) {
+    const std::size_t begin = end + next.size();
+    end = remedy.find(next, begin);
+    result += std::string(next) + one_line(remedy.substr(begin, end == std::string::npos ? end : end - begin));
+  }
   return result;
 }
 

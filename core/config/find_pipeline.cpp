@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdlib>
 #include <set>
+#include <sluice/failure.hpp>
+#include <sluice/folder.hpp>
 
 #include "config/pipeline.hpp"
 #include "config/pipeline_file.hpp"
@@ -44,10 +46,13 @@ bool is_readable_file(const fs::path& path) {
 
 // Files *.toml of a folder, by name.
 std::vector<fs::path> pipeline_files_in(const fs::path& folder) {
-  std::error_code error;
   std::vector<fs::path> here;
-  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error))
-    if (it->path().extension() == ".toml" && is_readable_file(it->path())) here.push_back(it->path());
+  const std::error_code error = for_each_entry(folder, [&here](const fs::path& file) {
+    if (file.extension() == ".toml" && is_readable_file(file)) here.push_back(file);
+  });
+  // A pipeline that is there is not to be called unknown because the process may open no more files.
+  if (error == std::errc::too_many_files_open || error == std::errc::too_many_files_open_in_system || error == std::errc::not_enough_memory)
+    throw Failure::input("cannot read the folder of pipelines '" + folder.string() + "': " + error.message());
   std::sort(here.begin(), here.end());
   return here;
 }

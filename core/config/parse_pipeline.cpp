@@ -51,6 +51,7 @@ class PipelineReader {
     for_each_entry(root, "presets", "preset", [&](const TomlMember& entry) { read_preset(entry); });
     settle_groups(pipeline_);
     if (!pipeline_.presets.empty()) add_preset_parameter();
+    settle_positionals(root);
     check_ties(pipeline_, diagnostics_);
     for_each_entry(root, "resources", "resource", [&](const TomlMember& entry) { read_stage(entry, Part::resource); });
     for_each_entry(root, "stages", "stage", [&](const TomlMember& entry) { read_stage(entry, Part::stage); });
@@ -89,11 +90,24 @@ class PipelineReader {
     pipeline_.example = reader.take_string("example");
     pipeline_.next_steps = reader.take_string("next_steps");
     read_habits(reader);
+    if (const TomlMember* names = reader.take("positionals", {TomlKind::array}, "a list of parameters"))
+      for (const WrittenValue& name : read_names(reader, *names, "a parameter")) positionals_.push_back(name);
     reader.finish();
     if (pipeline_.name.empty())
       reader.error(table.where, "it has no name", "add name = \"...\"");
     else if (!is_stage_name(pipeline_.name))
       reader.error(table.where, "the name may hold letters, digits, '_' and '-', at most 64 of them");
+  }
+
+  void settle_positionals(const TableReader& root) {
+    for (const WrittenValue& name : positionals_) {
+      const auto it = std::find_if(pipeline_.parameters.begin(), pipeline_.parameters.end(),
+                                   [&](const PipelineParameter& p) { return p.name == name.text && p.type != SLUICE_BOOL; });
+      if (it == pipeline_.parameters.end())
+        root.error(name.where, "positionals: there is no parameter '" + name.text + "' that has a value");
+      else
+        pipeline_.positionals.push_back(name.text);
+    }
   }
 
   void read_habits(TableReader& reader) {
@@ -328,6 +342,7 @@ class PipelineReader {
 
   WrittenPipeline& pipeline_;
   Diagnostics& diagnostics_;
+  std::vector<WrittenValue> positionals_;
 };
 
 }  // namespace

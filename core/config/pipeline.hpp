@@ -81,6 +81,7 @@ struct WrittenPipeline {
   std::string example;                        // a whole command line
   std::string next_steps;                     // what people do with the outputs, said at the end of a run
   std::map<std::string, std::string> habits;  // options of other programs, as "-x", and what they are here
+  std::vector<std::string> positionals;       // parameters that may be given without their options, in this order
   std::map<std::string, std::string> advice;  // what to check when most rows are lost for a reason, or miss an outcome
   std::vector<PipelineParameter> parameters;  // where there are presets, the first one is `preset`
   std::vector<WrittenPreset> presets;

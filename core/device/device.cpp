@@ -18,8 +18,13 @@ Device::Device(const sluice_device_provider& provider, int ordinal, std::uint64_
       locked_({[this](std::size_t bytes) -> void* {
                  void* memory = nullptr;
                  if (lost_ || provider_.allocate_host(device_, bytes, &memory) != SLUICE_OK) return nullptr;
-                 const std::lock_guard lock(locked_mutex_);
-                 locked_blocks_[static_cast<const std::byte*>(memory)] = bytes;
+                 try {
+                   const std::lock_guard lock(locked_mutex_);
+                   locked_blocks_[static_cast<const std::byte*>(memory)] = bytes;
+                 } catch (...) {
+                   provider_.free_host(device_, memory);
+                   return nullptr;
+                 }
                  return memory;
                },
                [this](void* memory, std::size_t) {
@@ -74,6 +79,7 @@ Device::StreamHandle Device::borrow_stream() {
       idle_.pop_back();
       return {stream.release(), give_back};
     }
+    idle_.reserve(static_cast<std::size_t>(borrowed_) + 1);  // so that all of them can come back without an allocation
     ++borrowed_;
   }
   try {
@@ -99,8 +105,14 @@ sluice_status Device::allocate(void* stream, std::size_t bytes, void** memory) {
     return status;
   }
   activity_.uses(before + bytes);
-  const std::lock_guard lock(blocks_mutex_);
-  blocks_[*memory] = {bytes, stream};
+  try {
+    const std::lock_guard lock(blocks_mutex_);
+    blocks_[*memory] = {bytes, stream};
+  } catch (...) {  // without its entry it could never be freed
+    provider_.free(device_, stream, std::exchange(*memory, nullptr));
+    used_.fetch_sub(bytes);
+    return SLUICE_ERROR_MEMORY;
+  }
   return SLUICE_OK;
 }
 
@@ -147,7 +159,8 @@ void Device::throw_if_lost() const {
 }
 
 void Device::raise(sluice_status status, const std::string& what, const sluice_error& error) const {
-  throw Failure(status, what + " " + name() + ": " + error.message, error.remedy);
+  const bool is_memory = status == SLUICE_ERROR_MEMORY;  // where the words are those of an exception
+  throw Failure(status, what + " " + name() + ": " + (is_memory ? "out of memory: " : "") + error.message, error.remedy);
 }
 
 namespace {

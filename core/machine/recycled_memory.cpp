@@ -7,7 +7,7 @@
 
 #include <algorithm>
 #include <bit>
-#include <iterator>
+#include <new>
 
 namespace sluice {
 namespace {
@@ -32,14 +32,21 @@ RecycledMemory::~RecycledMemory() {
   for (const Block& block : kept_) source_.unmake(block.memory, block.bytes);
 }
 
+// Nothing leaves it, nor give() and limit(): blocks come back where others end, and from runs that had no memory left.
 std::vector<RecycledMemory::Block> RecycledMemory::drop() {
   std::vector<Block> dropped;
   auto end = kept_.begin();
-  for (; end != kept_.end() && all_bytes_ > limit_; ++end) {
-    all_bytes_ -= end->bytes;
-    dropped.push_back(*end);
+  for (std::uint64_t all = all_bytes_; end != kept_.end() && all > limit_; ++end) all -= end->bytes;
+  try {
+    if (end != kept_.end()) dropped.assign(kept_.begin(), end);
+  } catch (const std::bad_alloc&) {  // no room for a list of some: all of them go
+    end = kept_.end();
   }
-  kept_.erase(kept_.begin(), end);
+  if (end == kept_.end())
+    dropped.swap(kept_);
+  else
+    kept_.erase(kept_.begin(), end);
+  for (const Block& block : dropped) all_bytes_ -= block.bytes;
   return dropped;
 }
 
@@ -69,11 +76,18 @@ RecycledMemory::Block RecycledMemory::take(std::size_t bytes) {
 
 void RecycledMemory::give(const Block& block) {
   std::vector<Block> dropped;
+  bool is_kept = true;
   {
     const std::lock_guard lock(mutex_);
-    kept_.push_back(block);
+    try {
+      kept_.push_back(block);
+    } catch (const std::bad_alloc&) {
+      is_kept = false;
+      all_bytes_ -= block.bytes;
+    }
     dropped = drop();
   }
+  if (!is_kept) source_.unmake(block.memory, block.bytes);
   for (const Block& old : dropped) source_.unmake(old.memory, old.bytes);
 }
 

@@ -130,7 +130,9 @@ class Planner {
     std::vector<PlannedColumn> leaving = d.kind == SLUICE_MAP ? arriving : std::vector<PlannedColumn>();
     for (std::size_t c = 0; c < d.output.column_count; ++c) {
       const sluice_column_spec& give = d.output.columns[c];
-      if (find(leaving, give.name) != nullptr)
+      const PlannedColumn* there = find(leaving, give.name);
+      if (there != nullptr && give.optional != 0 && there->type == give.type) continue;  // taken as it is
+      if (there != nullptr)
         error(stage, std::string("gives column '") + give.name + "', which is already there: columns are immutable",
               "leave out one of the stages that give it; a stage of your own that regroups rows into rows of the same type can replace columns: see "
               "'Stages that change reads' in docs/plugin-author.md");
@@ -293,14 +295,21 @@ class Planner {
     }
   }
 
-  // An optional output column is made iff a stage behind asks for it by name (optionally or not): "*" takes what is there.
+  // An optional output column is made iff no stage before has made it, and one behind asks for it by name (optionally or not): "*" takes what is
+  // there.
   void mark_wanted() {
     for (const std::size_t i : plan_.order) {
       const sluice_port& output = descriptor(stages_[i]).output;
       plan_.stages[i].wanted.assign(output.column_count, 1);
       for (std::size_t c = 0; c < output.column_count; ++c)
-        if (output.columns[c].optional != 0) plan_.stages[i].wanted[c] = needed_behind(i, output.columns[c].name) ? 1 : 0;
+        if (output.columns[c].optional != 0)
+          plan_.stages[i].wanted[c] = !passes(i, output.columns[c].name) && needed_behind(i, output.columns[c].name) ? 1 : 0;
     }
+  }
+
+  // Has a stage before this one made the column, which leaves it as it came?
+  bool passes(std::size_t i, std::string_view column) const {
+    return descriptor(stages_[i]).kind == SLUICE_MAP && find(arrived_[i], column) != nullptr;
   }
 
   bool needed_behind(std::size_t i, std::string_view column) const {
@@ -346,7 +355,7 @@ class Planner {
   bool made(std::size_t i, std::string_view column) const {
     const sluice_port& output = descriptor(stages_[i]).output;
     for (std::size_t c = 0; c < output.column_count; ++c)
-      if (column == output.columns[c].name) return plan_.stages[i].wanted[c] != 0;
+      if (column == output.columns[c].name) return plan_.stages[i].wanted[c] != 0 || passes(i, column);
     return true;
   }
 

@@ -13,6 +13,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <sluice/folder.hpp>
 #include <system_error>
 #include <type_traits>
 #include <utility>
@@ -90,7 +91,10 @@ bool is_out_of_memory(const std::string& reason, const fs::path& file) {
   struct statvfs folder {};
   if (statvfs(file.c_str(), &folder) == 0 && (folder.f_flag & ST_NOEXEC) != 0) return false;
   if (reason.find("static TLS") != std::string::npos) return false;
-  return reason.find("failed to map segment") != std::string::npos || reason.find("annot allocate memory") != std::string::npos;
+  // The last: it could be opened a moment ago, and the loader has no reason.
+  for (const char* words : {"failed to map segment", "annot allocate memory", "out of memory", "cannot open shared object file)"})
+    if (reason.find(words) != std::string::npos) return true;
+  return false;
 }
 
 // Initialisers in other people's libraries crash where an allocation fails, before any code here could say so.
@@ -138,10 +142,10 @@ std::vector<fs::path> Registry::search_path(const std::vector<fs::path>& plugin_
 }
 
 void Registry::load_folder(const fs::path& folder) {
-  std::error_code error;
   std::vector<fs::path> files;
-  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error))
-    if (it->path().extension() == ".so") files.push_back(it->path());
+  const std::error_code error = for_each_entry(folder, [&files](const fs::path& file) {
+    if (file.extension() == ".so") files.push_back(file);
+  });
   // Beside a program there may be another program of a folder's name.
   const bool is_absent = error == std::errc::no_such_file_or_directory || error == std::errc::not_a_directory;
   if (error && !is_absent) add_problem(folder, "folder cannot be read: " + error.message());
@@ -157,18 +161,11 @@ void Registry::load_file(const fs::path& file) {
   if (std::string problem = elf_problem(exact); !problem.empty()) return add_problem(exact, problem);
   if (!has_room_for(exact)) throw_out_of_memory(exact);
   auto library = std::make_unique<boost::dll::shared_library>();
-  boost::dll::fs::error_code load_error;
-  library->load(boost::dll::fs::path(exact.string()), boost::dll::load_mode::rtld_now | boost::dll::load_mode::rtld_local, load_error);
-  if (load_error) {
-    // Boost keeps only a generic code; the loader's own words name the missing symbol or library.
-    std::string reason = load_error.message();
-    try {
-      boost::dll::shared_library again(boost::dll::fs::path(exact.string()), boost::dll::load_mode::rtld_now | boost::dll::load_mode::rtld_local);
-    } catch (const std::exception& exception) {
-      reason = exception.what();
-    }
-    if (is_out_of_memory(reason, exact)) throw_out_of_memory(exact);
-    return add_problem(exact, "cannot be loaded: " + reason);
+  try {
+    library->load(boost::dll::fs::path(exact.string()), boost::dll::load_mode::rtld_now | boost::dll::load_mode::rtld_local);
+  } catch (const boost::dll::fs::system_error& refusal) {  // has the loader's own words, which name the missing symbol or library
+    if (is_out_of_memory(refusal.what(), exact)) throw_out_of_memory(exact);
+    return add_problem(exact, std::string("cannot be loaded: ") + refusal.what());
   }
   if (library->has("sluice_plugin") && !library->has(SLUICE_PLUGIN_ABI_SYMBOL)) return add_problem(exact, abi_problem(1 << 16));
   if (!library->has(SLUICE_PLUGIN_ABI_SYMBOL) || !library->has(SLUICE_PLUGIN_INIT_SYMBOL))

@@ -6,13 +6,15 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <new>
 #include <utility>
 
 namespace sluice {
 
 void OutputNames::remove(const std::filesystem::path& file, const StagedFile& output) {
-  const std::string aside = StagedFile::hidden_name(output.target(), file);
-  if (std::rename(file.c_str(), aside.c_str()) == 0) steps_.push_back({nullptr, file, aside, Before::aside});
+  Step step{nullptr, file, StagedFile::hidden_name(output.target(), file), Before::aside};
+  steps_.reserve(steps_.size() + 1);
+  if (std::rename(file.c_str(), step.before.c_str()) == 0) steps_.push_back(std::move(step));
 }
 
 void OutputNames::give(StagedFile& file, const std::filesystem::path& name) {
@@ -55,7 +57,10 @@ std::vector<std::string> OutputNames::take_back() noexcept {
     steps_.pop_back();
     if (undo(step)) continue;
     if (step.file != nullptr) step.file->named(step.name);
-    remain.push_back(step.name.string());
+    try {
+      remain.push_back(step.name.string());
+    } catch (const std::bad_alloc&) {  // it is there, and goes unsaid
+    }
   }
   return remain;
 }

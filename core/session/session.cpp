@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The sluice authors
 #include "session/session.hpp"
 
+#include <new>
 #include <utility>
 
 #include "machine/atomic_file.hpp"
@@ -59,7 +60,14 @@ const SessionEnd& Session::execute() {
     run_->end_but_for_memory();
     shared->end(run_);
   }
-  conclude();
+  try {
+    conclude();
+  } catch (const std::bad_alloc&) {
+    end_.unwritten.emplace_back("out of memory (lower --memory or --threads)");
+    end_.exit_code = with_problem(context_.exit_code);
+  }
+  if (!end_.unwritten.empty() && end_.result.state == RunState::finished && !end_.result.statistics.outputs.empty())
+    end_.unwritten.emplace_back("the run had finished: its outputs are whole");
   return end_;
 }
 

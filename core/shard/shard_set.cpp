@@ -8,6 +8,7 @@
 #include <fstream>
 #include <set>
 #include <sluice/failure.hpp>
+#include <sluice/folder.hpp>
 
 #include "config/diagnostic.hpp"
 #include "machine/checksum.hpp"
@@ -35,8 +36,9 @@ std::vector<fs::path> manifests_of(const std::string& name) {
     return {file};
   }
   std::vector<fs::path> files;
-  for (const fs::directory_entry& entry : fs::directory_iterator(name, error))
-    if (entry.path().filename().string().ends_with(manifest_ending)) files.push_back(entry.path());
+  error = for_each_entry(name, [&files](const fs::path& file) {
+    if (file.filename().string().ends_with(manifest_ending)) files.push_back(file);
+  });
   if (error) throw Failure::input("cannot read the folder '" + name + "': " + error.message());
   if (files.empty()) throw Failure::usage("there are no shards in '" + name + "'", "name a folder with outputs of `sluice run ... --shard I/N`");
   std::sort(files.begin(), files.end());

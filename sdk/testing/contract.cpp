@@ -7,8 +7,10 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <sluice/testing/contract.hpp>
+#include <sluice/testing/kept_memory.hpp>
 #include <sluice/testing/restarts.hpp>
 #include <sluice/testing/sources.hpp>
 #include <string>
@@ -178,7 +180,9 @@ class ContractSuite {
     apart("all rows failed", [&] { check_all_failed(); });
     // What other rows make of a row is the business of regroups, and of maps that keep state.
     const bool is_alone = stage_.descriptor->kind != SLUICE_REGROUP && (stage_.descriptor->traits & SLUICE_TRAIT_ORDERED) == 0;
-    if (is_alone && !single.empty()) apart("every other row failed", [&] { check_half_failed(whole, single); });
+    if (!is_alone || single.empty()) return;
+    apart("every other row failed", [&] { check_half_failed(whole, single); });
+    apart("rows alone and behind the largest one", [&] { check_kept_memory(); });
   }
   void check_empty_batch() {
     const Result empty = observed(run({sample_.batches.front().rows(0, 0)}));
@@ -202,6 +206,29 @@ class ContractSuite {
     const std::vector<std::string> expected = detail::rows_of(*stage_.descriptor, whole), actual = detail::rows_of(*stage_.descriptor, half);
     for (std::size_t row = 1; row < std::min(expected.size(), actual.size()); row += 2)
       if (expected[row] != actual[row]) return problem("row " + std::to_string(row) + " differs");
+  }
+  void check_kept_memory() {
+    const auto names = [](const TestBatch& batch) {
+      std::set<std::string> all;
+      for (const TestBatch::Column& column : batch.contents().columns) all.insert(column.name);
+      return all;
+    };
+    // A row alone has to have the columns that it has among the others.
+    ContractSample alike = sample_;
+    std::erase_if(alike.batches, [&](const TestBatch& batch) { return names(batch) != names(sample_.batches.front()); });
+    std::optional<TestBatch> largest;
+    std::size_t largest_bytes = 0;
+    for (const TestBatch& batch : alike.batches)
+      for (std::int64_t row = 0; row < batch.rows(); ++row) {
+        if (!batch.ok(row)) continue;
+        std::size_t bytes = 0;
+        for (const TestBatch::Column& column : batch.contents().columns) bytes += batch.cell(column, row).size();
+        if (largest && bytes <= largest_bytes) continue;
+        largest = batch.rows(row, row + 1);
+        largest_bytes = bytes;
+      }
+    if (!largest) return;
+    for (const std::string& text : kept_memory_problems(stage_, alike, *largest)) problem(text);
   }
 
   void check_cancelling() {

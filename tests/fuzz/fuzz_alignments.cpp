@@ -14,10 +14,6 @@ using namespace fuzzing;
 
 namespace {
 
-void in_one_piece(std::size_t count, std::size_t, const std::function<sluice_status(std::size_t, std::size_t)>& body) {
-  if (count > 0) body(0, count);
-}
-
 void read_file(std::string_view bytes) {
   const FileOf file(bytes);
   for (const char* region : {"", "chr1:3-900"})

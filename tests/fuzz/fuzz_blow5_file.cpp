@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 // Any bytes as a whole SLOW5, BLOW5 or POD5 file that is read from its beginning to its end, and again by the places that were found.
-// Run: build/fuzz/bin/fuzz_blow5_file -max_len=4096 CORPUS tests/fuzz/slow5_text_seeds
+// Run: build/fuzz/bin/fuzz_blow5_file -max_len=4096 CORPUS tests/fuzz/blow5_file_seeds
 #include "fuzzed_file.hpp"
 #include "signal_reader/signal_file.hpp"
 

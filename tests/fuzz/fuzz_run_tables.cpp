@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 // Any bytes as what a run is given beside its pipeline: a sample table, a machine profile, a list of inputs with patterns.
-// Run: build/fuzz/bin/fuzz_run_tables -max_len=2000 CORPUS tests/fuzz/run_tables_seeds
+// Run: build/fuzz/bin/fuzz_run_tables -max_len=2000 /PATH/TO/CORPUS $PWD/tests/fuzz/run_tables_seeds (it works in a folder of its own)
 #include <algorithm>
 #include <cmath>
 #include <sluice/input_files.hpp>

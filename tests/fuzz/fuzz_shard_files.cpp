@@ -39,7 +39,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   read_or_refuse([&] {
     std::vector<sluice::ShardManifest> shards = {sluice::read_manifest(file.path())};
     require(shards.front().part < shards.front().parts && shards.front().output.name.find('/') == std::string::npos);
-    sluice::comparable_tree(sluice::pipeline_from_tree(shards.front().pipeline, example::registry()));
+    const auto tree = sluice::pipeline_tree(sluice::pipeline_from_tree(shards.front().pipeline, example::registry()));
+    require(sluice::pipeline_tree(sluice::pipeline_from_tree(tree, example::registry())) == tree);
     sluice::check_shards(shards, example::registry(), shards.front().version);
   });
   return 0;

@@ -32,7 +32,9 @@ struct Batch {
   std::vector<std::uint32_t> kmer_ranks;
   std::vector<std::int64_t> event_offsets{0}, kmer_offsets{0};
   std::vector<float> scale, shift;
-  void add(const simulation::Read& read) {
+  std::vector<std::vector<std::uint64_t>> guides;  // one per row, empty: none
+  void add(const simulation::Read& read, std::vector<std::uint64_t> guide = {}) {
+    guides.push_back(std::move(guide));
     event_means.insert(event_means.end(), read.event_means.begin(), read.event_means.end());
     kmer_ranks.insert(kmer_ranks.end(), read.kmer_ranks.begin(), read.kmer_ranks.end());
     event_offsets.push_back(static_cast<std::int64_t>(event_means.size()));
@@ -51,7 +53,9 @@ class DeviceRun {
             std::size_t workspace_limit = std::numeric_limits<std::size_t>::max())
       : limits(limits),
         plan(cuda::plan_batch(batch.event_offsets, batch.kmer_offsets, model.view(), limits, {}, workspace_limit)),
+        guide_words(place_guides(batch, plan)),
         reads(plan.reads),
+        guides(guide_words),
         workspace(plan.workspace_bytes, contents),
         event_means(batch.event_means),
         kmer_ranks(batch.kmer_ranks),
@@ -65,7 +69,7 @@ class DeviceRun {
         events_per_base(batch.rows(), contents),
         status(batch.rows(), contents),
         reports(batch.rows(), contents) {
-    columns = {event_means.data(), kmer_ranks.data(), scale.data(), shift.data()};
+    columns = {event_means.data(), kmer_ranks.data(), scale.data(), shift.data(), guide_words.empty() ? nullptr : guides.data()};
     levels = {level_mean.data(), level_stdv.data(), log_level_stdv.data(), static_cast<std::uint32_t>(model.level_mean.size())};
     alignments = {first_event.data(), last_event.data(), events_per_base.data(), status.data(), reports.data()};
   }
@@ -73,9 +77,23 @@ class DeviceRun {
     require(cuda::align_batch(plan, reads.data(), workspace.data(), limits, columns, levels, alignments, nullptr, form), "align_batch");
   }
 
+  // Of all reads, one after the other, in words of the device.
+  static std::vector<std::uint32_t> place_guides(const Batch& batch, cuda::BatchPlan& plan) {
+    std::vector<std::uint32_t> words;
+    for (cuda::ReadPlan& read : plan.reads) {
+      const std::vector<std::uint64_t>& guide = batch.guides[static_cast<std::size_t>(read.row)];
+      if (guide.empty()) continue;
+      read.guide_begin = static_cast<std::int64_t>(words.size());
+      for (const std::uint64_t word : guide) words.insert(words.end(), {static_cast<std::uint32_t>(word), static_cast<std::uint32_t>(word >> 32)});
+    }
+    return words;
+  }
+
   AlignmentLimits limits;
   cuda::BatchPlan plan;
+  std::vector<std::uint32_t> guide_words;
   DeviceArray<cuda::ReadPlan> reads;
+  DeviceArray<std::uint32_t> guides;
   DeviceArray<std::byte> workspace;
   DeviceArray<float> event_means;
   DeviceArray<std::uint32_t> kmer_ranks;
@@ -107,7 +125,8 @@ Expected align_on_host(const Batch& batch, const simulation::Model& model, const
                                std::span(batch.kmer_ranks).subspan(kmer_begin, kmer_end - kmer_begin),
                                model.view(),
                                {batch.scale[row], batch.shift[row]},
-                               limits};
+                               limits,
+                               batch.guides[row]};
     expected.results[row] = align_events(input, workspace, std::span(expected.first_event).subspan(kmer_begin, kmer_end - kmer_begin),
                                          std::span(expected.last_event).subspan(kmer_begin, kmer_end - kmer_begin));
   });
@@ -187,6 +206,7 @@ class Checker {
     }
   }
   void random_reads() const;
+  void guided_reads() const;
   void small_matrices() const;
   void ties() const;
   void hostile_input() const;
@@ -216,6 +236,35 @@ void Checker::random_reads() const {
     check("random reads, limits", batch, other, {});
     if (set == 0) check("random reads, in small parts", batch, other, {}, std::size_t{1} << 20);
   }
+}
+
+// Ways that lead along the read, or anywhere; every third read has none.
+void Checker::guided_reads() const {
+  std::mt19937_64 random(17);
+  Batch batch;
+  for (std::uint64_t seed = 1; seed <= (small_ ? 12 : 1500); ++seed) {
+    simulation::ReadParameters parameters;
+    parameters.kmer_count = 1 + (seed * 7919) % (small_ ? 1200 : 5000);
+    parameters.events_per_kmer = 1.1 + 0.3 * static_cast<double>(seed % 12);
+    parameters.outliers = seed % 4 == 0 ? 0.05 : 0.002;
+    const simulation::Read read = simulation::make_read(model_, parameters, seed);
+    std::vector<std::int32_t> way(read.event_means.size());
+    const double per_event = static_cast<double>(read.kmer_ranks.size()) / static_cast<double>(std::max<std::size_t>(way.size(), 1));
+    const double spread = seed % 2 == 0 ? 1.0 : 3.0;
+    double at = -1 + static_cast<double>(random() % 9);
+    for (std::int32_t& kmer : way) {
+      kmer = static_cast<std::int32_t>(std::min(at, static_cast<double>(read.kmer_ranks.size()) - 1));
+      at += per_event * (1 + spread * (static_cast<double>(random() % 1000) / 999 - 0.5));
+      at = std::max(at, static_cast<double>(kmer));
+    }
+    if (seed % 3 == 0)
+      batch.add(read);
+    else
+      batch.add(read, guide_along(way, read.kmer_ranks.size()));
+  }
+  check("guided reads, no limits", batch, model_, no_limits());
+  check("guided reads, limits", batch, model_, {});
+  check("guided reads, in small parts", batch, model_, {}, std::size_t{1} << 20);
 }
 
 void Checker::small_matrices() const {
@@ -319,6 +368,7 @@ void Checker::long_reads() const {
 
 void Checker::all() const {
   random_reads();
+  guided_reads();
   small_matrices();
   ties();
   hostile_input();

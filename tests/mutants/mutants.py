@@ -17,8 +17,8 @@ becomes = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "=="}
 number = re.compile(r"(?<![\w.'])(\d[\d']*\.\d+(?:e[-+]?\d+)?[fF]?|\d[\d']*e[-+]?\d+|0x[0-9A-Fa-f']+[uUlL]*|\d[\d']*[uUlL]*)(?![\w.'])")
 operator = re.compile(r"(?<= )(<=|>=|==|!=|<|>)(?= )")
 assignment = re.compile(r"^(\s*)([A-Za-z_][\w.\[\]]*(?:->[\w.\[\]]+)*) [-+*|&]?= [^=].*;$")
-# What a result does not depend on: room, words for people, how long something may take, and what is only said to the scheduler.
-passed_over = re.compile(r"\breserve\(|static_assert|\bthrow\b|Failure|^\s*#|\boperator\b|\blog\(|prefetch|summary\(|\.option\(|template <|HWY_|\bcase\b|= 0;\s*$(?<=\) = 0;)")
+# What a result does not depend on: room, words for people, how long something may take, how work is shared out, and what is only said to the scheduler.
+passed_over = re.compile(r"\breserve\(|parallel_for\(|static_assert|\bthrow\b|Failure|^\s*#|\boperator\b|\blog\(|prefetch|summary\(|\.option\(|template <|HWY_|\bcase\b|= 0;\s*$(?<=\) = 0;)")
 skipped_functions = re.compile(r"\b(estimate|describe|describe_with)\(.*\{\s*$")
 
 
@@ -109,7 +109,7 @@ class Stage:
     def __init__(self, folder, build, seed, each):
         self.name, self.build = folder.name, build
         self.test = build / "bin" / f"unit_{self.name}"
-        paths = sorted(p for p in folder.rglob("*") if p.suffix in (".cpp", ".hpp") and not p.name.startswith("cuda_"))
+        paths = sorted(p for p in folder.rglob("*") if p.suffix in (".cpp", ".hpp") and not p.name.startswith("cuda"))
         self.originals = {path: path.read_text() for path in paths}
         sites = [site for path in paths for site in sites_of(path)]
         order = sorted(range(len(sites)), key=lambda i: hashed(seed, sum(map(ord, self.name)) * 100003 + i))
@@ -173,7 +173,7 @@ def compile_all(stages, command):
     for _ in range(12):
         for stage in left:
             stage.write()
-        made = subprocess.run([*command, *(name for stage in left for name in (stage.name, f"unit_{stage.name}"))], cwd=tree, capture_output=True, text=True)
+        made = subprocess.run([*command, *(name for stage in left for name in (stage.name, f"unit_{stage.name}")), "--", "-k", "0"], cwd=tree, capture_output=True, text=True)
         if made.returncode == 0:
             return left
         text = made.stdout + made.stderr

@@ -25,6 +25,7 @@ packages=("$work"/packages/*.deb)
 version=$(sed -n 's/^project(sluice VERSION \([0-9.]*\) .*/\1/p' "$source/CMakeLists.txt")
 expected=(sluice sluice-dev)
 [ ! -e "$build/bin/plugins/cuda_devices.so" ] || expected+=(sluice-cuda)
+[ ! -e "$build/bin/plugins/fast5_reader" ] || expected+=(sluice-fast5)
 [ ${#packages[@]} = ${#expected[@]} ] || fail "packages: ${packages[*]}"
 for name in "${expected[@]}"; do
   package=("$work/packages/${name}_${version}_"*.deb)
@@ -46,6 +47,7 @@ depends=$(dpkg-deb --field "$work"/packages/sluice_*.deb Depends)
 for library in libc6 libstdc++6 libtbb12 libhts3 libhwy1 libboost-filesystem; do
   [[ $depends == *$library* ]] || fail "sluice depends on $library, but says: $depends"
 done
+[[ $depends != *libhdf5* ]] || fail "sluice depends on HDF5, which is for sluice-fast5"
 [ "$(dpkg-deb --field "$work"/packages/sluice-dev_*.deb Depends)" = "sluice (= $version)" ] || fail "sluice-dev depends on its sluice"
 
 # An empty Debian, and what a command there sees of this machine: nothing but the processes, without which $ORIGIN leads nowhere.

@@ -177,7 +177,7 @@ echo all/23.blow5 >>list
 run $(classify --signal @list --output at_once.tsv)
 head -n -1 at_once.tsv | cmp - followed.tsv
 mkdir none
-refused "no BLOW5, SLOW5 or POD5 file that can be read has come in 'none'" $(classify --signal none --follow --follow-idle 1 --output x.tsv)
+refused "no BLOW5, SLOW5, POD5 or FAST5 file that can be read has come in 'none'" $(classify --signal none --follow --follow-idle 1 --output x.tsv)
 
 # ---- alignments: one BAM file that grows, from before its header on
 call() { echo methylation --signal all/17.blow5 --reads all/17.fastq.gz --reference reference.fa --account account.tsv "$@"; }

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: MIT
 # SPDX-FileCopyrightText: The sluice authors
 # `sluice model`: a methylation model for R10, added once, is what `methylation` finds.
-#   model_command.sh SLUICE
+#   model_command.sh SLUICE MAKE_F5C_MODELS
 set -uo pipefail
 sluice=$(realpath "$1")
+make_f5c_models=$(realpath "$2")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
@@ -40,7 +41,9 @@ call() { run methylation --signal r10.blow5 --alignments r10.bam --reference ref
 
 call --output none.tsv 2>message
 [ $? = 2 ] || fail "a missing model is no mistake of the user"
-grep -q "there is no built-in methylation model for the pore 'r10'.*--methylation-model FILE, or once and for all: sluice model add r10-5mc FILE" message || fail "the message: $(cat message)"
+grep -q "there is no built-in methylation model for the pore 'r10'.*--methylation-model FILE" message || fail "the message: $(cat message)"
+[ "$(tail -n 2 message)" = "    git clone --depth 1 https://github.com/hasindu2008/f5c
+    sluice model add r10-5mc f5c" ] || fail "the two lines to copy: $(cat message)"
 [ ! -e none.tsv ] || fail "there are calls without a model"
 
 call --methylation-model r10.cpg.model --output expected.tsv || fail "calls with the model from a file"
@@ -55,6 +58,21 @@ call --pore r10 --output r10.tsv && cmp r10.tsv expected.tsv || fail "--pore r10
 ! grep -q added list || fail "the model is still there: $(cat list)"
 call --output none.tsv 2>/dev/null && fail "calls with a model that was removed"
 
+# Out of f5c's source: a checkout, its file, and the file as a model; to the digit what the same figures give as text.
+"$make_f5c_models" f5c || exit 1
+call --methylation-model f5c/r10.model --output expected.tsv || fail "calls with the text of the made-up model"
+call --methylation-model f5c/src/methmodel.c --output source.tsv && cmp source.tsv expected.tsv || fail "f5c's source as a model"
+call --methylation-model f5c --output source.tsv && cmp source.tsv expected.tsv || fail "a checkout as a model"
+gzip -k f5c/src/methmodel.c
+xz -0 -k f5c/src/methmodel.c
+sed 's/$/\r/' f5c/src/methmodel.c >crlf.c
+for from in f5c f5c/src/methmodel.c.gz f5c/src/methmodel.c.xz crlf.c; do
+  "$sluice" model add r10-5mc $from >list || fail "add $from: exit code $?"
+  grep -q $'^r10-5mc\tadded\t' list || fail "the list after $from: $(cat list)"
+  call --output added.tsv && cmp added.tsv expected.tsv || fail "calls with the model of $from"
+  "$sluice" model remove r10-5mc >list
+done
+
 code() { "$sluice" model "$@" >out 2>message; echo $?; }
 [ "$(code)" = 2 ] && [ "$(code add r10-5mc)" = 2 ] && [ "$(code list r10)" = 2 ] && [ "$(code remove r10-5mc x)" = 2 ] && [ "$(code keep)" = 2 ] || fail "misuse: $(cat message)"
 [ "$(code add r10-5mc r10.cpg.model x)" = 2 ] || fail "an argument too many"
@@ -64,6 +82,8 @@ head -1000 r10.cpg.model >cut.model
 [ "$(code add r10-5mc cut.model)" = 4 ] && grep -q "cut.model': *[0-9]*.*\(too short\|are missing\)\|cut.model':2:" message || fail "a cut model: $(cat message)"
 head -c 100000 r10.cpg.model.gz >cut.gz
 [ "$(code add r10-5mc cut.gz)" = 4 ] && grep -q "truncated" message || fail "a cut gzip file: $(cat message)"
+sed '1234567d' f5c/src/methmodel.c >damaged.c
+[ "$(code add r10-5mc damaged.c)" = 4 ] && grep -q "f5c source 'damaged.c':1234567: .*expected [ACGMT]*, found '[ACGMT]*'.* numbers, and 1953125 9-mers" message || fail "a damaged source: $(cat message)"
 [ ! -e data/sluice/models/r10-5mc.model ] || fail "a model that was refused is there"
 [ "$("$sluice" completion words model | head -3 | tr '\n' ' ')" = "add list remove " ] || fail "completion: $("$sluice" completion words model)"
 echo "$failures failures"

@@ -56,7 +56,7 @@ ten=(--reads ten --alignments reads.bam --reference draft.fa)
 same ten_files methylation "${ten[@]}" -- real.blow5 "$real/reads.pod5" "$real/pod5_folder"
 same ten_files_eventalign eventalign "${ten[@]}" "${core[@]}" -- real.blow5 "$real/reads.pod5" "$real/pod5_folder"
 
-# No index beside it; a cut file; FAST5; BLOW5 and POD5 together.
+# No index beside it; a cut file; BLOW5 and POD5 together.
 cp "$real/reads.pod5" here.pod5 && chmod u+w here.pod5
 run methylation --signal here.pod5 "${aligned[@]}" "${core[@]}" --output calls.tsv || fail "a copy"
 [ ! -e here.pod5.idx ] || fail "an index beside the POD5 file"
@@ -64,9 +64,6 @@ head -c 3000000 here.pod5 >cut.pod5
 run methylation --signal cut.pod5 "${aligned[@]}" --output cut.tsv 2>message && fail "a cut file was read"
 grep -q "truncated" message && grep -q "pod5 recover" message || fail "a cut file: $(cat message)"
 [ ! -e cut.tsv ] || fail "a cut file has an output"
-tar -xf "$real/fast5.tar" && fast5=$(find . -name '*.fast5' | head -n 1)
-run methylation --signal "$fast5" "${aligned[@]}" --output fast5.tsv 2>message && fail "FAST5 was read"
-grep -q "pod5 convert fast5" message && grep -q "slow5tools f2s" message || fail "FAST5: $(cat message)"
 run methylation --signal real.blow5 --signal here.pod5 "${aligned[@]}" --output both.tsv 2>message && fail "BLOW5 and POD5 together"
 grep -q "differ: format" message || fail "BLOW5 and POD5 together: $(cat message)"
 exit $((failures > 0))

@@ -17,12 +17,11 @@
 // band is what is left of that where nothing is known of the distances). Cells outside are taken as if they were reached by gaps alone from the
 // nearest cell inside, i.e. never too small, so that every path of at most `limit` edits has its exact cost.
 
-#include <hwy/aligned_allocator.h>
-
 #include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <sluice/kept_buffer.hpp>
 #include <vector>
 
 namespace sluice::pair_alignment {
@@ -45,29 +44,24 @@ struct BandProblem {
 // Vectors of a trace, in pieces that stay where they are while more are needed, and are used again for the next trace.
 class TraceMemory {
  public:
-  void reuse() { piece_ = used_ = 0; }
-  // Aligned as vectors are.
+  void reuse() {
+    for (KeptBuffer<std::uint64_t>& piece : pieces_) piece.clear();
+    piece_ = 0;
+  }
+  // On a cache line.
   std::uint64_t* take(std::size_t words) {
-    if (used_ > 0 && used_ + words > pieces_[piece_].words) ++piece_, used_ = 0;
+    words = (words + line_words - 1) / line_words * line_words;
+    if (piece_ < pieces_.size() && !pieces_[piece_].empty() && pieces_[piece_].size() + words > pieces_[piece_].room()) ++piece_;
     if (piece_ == pieces_.size()) pieces_.emplace_back();
-    if (Piece& piece = pieces_[piece_]; words > piece.words) {  // nothing is in it
-      piece.words = std::max(words, least_words);
-      piece.memory.reset();
-      piece.memory = hwy::AllocateAligned<std::uint64_t>(piece.words);
-    }
-    std::uint64_t* const taken = pieces_[piece_].memory.get() + used_;
-    used_ += words;
-    return taken;
+    KeptBuffer<std::uint64_t>& piece = pieces_[piece_];
+    if (piece.empty()) piece.start(0, std::max(words, least_words));
+    return piece.append(words);
   }
 
  private:
-  static constexpr std::size_t least_words = std::size_t{1} << 16;  // half a MiB: some strips of 8 kb
-  struct Piece {
-    hwy::AlignedFreeUniquePtr<std::uint64_t[]> memory;
-    std::size_t words = 0;
-  };
-  std::vector<Piece> pieces_;
-  std::size_t piece_ = 0, used_ = 0;
+  static constexpr std::size_t line_words = 8, least_words = std::size_t{1} << 16;  // half a MiB: some strips of 8 kb
+  std::vector<KeptBuffer<std::uint64_t>> pieces_;
+  std::size_t piece_ = 0;
 };
 
 // What is kept for walking back.

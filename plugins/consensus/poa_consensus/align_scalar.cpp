@@ -2,7 +2,6 @@
 // SPDX-FileCopyrightText: The sluice authors
 #include <algorithm>
 #include <limits>
-#include <new>
 
 #include "poa_consensus/alignment.hpp"
 
@@ -11,9 +10,6 @@ namespace {
 
 // Far below every score, and far from overflow when a few scores are added to it.
 constexpr std::int32_t impossible = std::numeric_limits<std::int32_t>::min() / 2;
-constexpr std::align_val_t cache_line{64};
-// What is asked for beyond the need, so that slowly growing graphs do not ask every time.
-constexpr std::size_t most_spare_bytes = std::size_t{16} << 20U;
 
 // A gap's cost is that of the best of `pieces_` pieces, which have scores of their own. Linear gaps need none: they begin anew with every base.
 class ScalarMatrix {
@@ -260,19 +256,6 @@ class ScalarMatrix {
 };
 
 }  // namespace
-
-void MatrixMemory::Free::operator()(void* memory) const { ::operator delete(memory, cache_line); }
-
-void* MatrixMemory::grow(std::size_t bytes) {
-  if (bytes > bytes_) {
-    const std::size_t enough = bytes + std::min(bytes / 2, most_spare_bytes);
-    memory_.reset();
-    bytes_ = 0;
-    memory_.reset(::operator new(enough, cache_line));
-    bytes_ = enough;
-  }
-  return memory_.get();
-}
 
 std::uint64_t scalar_matrix_bytes(std::int64_t rows, std::int64_t length, const Scoring& scoring) {
   const std::uint64_t matrices = 1 + 2 * static_cast<std::uint64_t>(ScalarMatrix::pieces_of(scoring));

@@ -10,8 +10,10 @@
 // a gap), and the first predecessor in the order of in-edges that explains the score. So every implementation that fills H gives the same path.
 // Affine and convex gaps have scores of their own, F for vertical and E for horizontal ones, for each piece of the cost.
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
-#include <memory>
+#include <sluice/kept_buffer.hpp>
 #include <string_view>
 #include <vector>
 
@@ -20,22 +22,21 @@
 
 namespace sluice::poa_consensus {
 
-// Uninitialised memory that only grows, on a cache line.
+// Memory of a matrix, which only grows.
 class MatrixMemory {
  public:
   template <class T>
   T* room_for(std::size_t values) {
-    return static_cast<T*>(grow(values * sizeof(T)));
+    const std::size_t bytes = values * sizeof(T);
+    if (bytes > memory_.room()) memory_.start(bytes + std::min(bytes / 2, most_spare_bytes));
+    return reinterpret_cast<T*>(memory_.data());
   }
-  std::size_t bytes() const { return bytes_; }
+  std::size_t bytes() const { return memory_.bytes(); }
 
  private:
-  struct Free {
-    void operator()(void* memory) const;
-  };
-  void* grow(std::size_t bytes);
-  std::unique_ptr<void, Free> memory_;
-  std::size_t bytes_ = 0;
+  // What is asked for beyond the need, so that slowly growing graphs do not ask every time.
+  static constexpr std::size_t most_spare_bytes = std::size_t{16} << 20U;
+  KeptBuffer<std::byte> memory_;
 };
 
 // How a row of kept rows is left on the way back.

@@ -14,6 +14,7 @@
 #include <sluice/hts/alignment_record.hpp>
 #include <sluice/hts/bam_part.hpp>
 #include <sluice/hts/bam_text.hpp>
+#include <sluice/hts/basecaller_tags.hpp>
 #include <sluice/hts/handles.hpp>
 #include <sluice/hts/input_end.hpp>
 #include <sluice/hts/sam_lines.hpp>
@@ -72,6 +73,11 @@ class AlignmentFile {
 
   const std::string& path() const { return path_; }
   sam_hdr_t& header() const { return *header_; }
+  // What knows its header.
+  const std::shared_ptr<const hts::BasecallerTags>& basecaller_tags() {
+    if (!basecaller_tags_) basecaller_tags_ = std::make_shared<const hts::BasecallerTags>(*header_);
+    return basecaller_tags_;
+  }
   bool sorted_by_coordinate() const;  // says its header
   std::vector<Contig> contigs() const;
   const char* contig_name(int contig) const { return sam_hdr_tid2name(header_.get(), contig); }
@@ -127,6 +133,7 @@ class AlignmentFile {
   std::string path_;
   hts::File file_;
   hts::Header header_;
+  std::shared_ptr<const hts::BasecallerTags> basecaller_tags_;
   hts::Record record_;
   std::optional<hts::RecordsInOrder> in_order_;
   hts::Index index_;

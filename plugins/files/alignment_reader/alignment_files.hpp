@@ -45,6 +45,7 @@ class AlignmentFiles {
 
   // Of the file that the last record came from.
   const std::string& path() const { return current().path(); }
+  const std::shared_ptr<const hts::BasecallerTags>& basecaller_tags() const { return current().basecaller_tags(); }
   const std::vector<Contig>& contigs() const { return contigs_; }
   const std::string& contig_name(int contig) const { return contigs_[static_cast<std::size_t>(contig)].name; }
   const std::optional<Regions>& regions() const { return current().regions(); }

@@ -87,6 +87,8 @@ class AlignmentReader {
     d.gives("record_index", "i64", "ordinal of the record among all visited, from 0", Needed::optional);
     d.gives("aligned_bases", "utf8", "SEQ of the record in sequencing orientation, \"\" if it has none", Needed::optional);
     d.gives("bam_record", "binary", "the whole record; layout: plugins/files/alignment_reader/bam_record.hpp", Needed::optional);
+    d.gives("basecaller_tags", "binary", "what the basecaller said of the read, as tags of BAM; layout: sluice/hts/basecaller_tags.hpp",
+            Needed::optional);
     d.uses("reference", "contig", "checked against the header", Needed::optional);
     d.reason("outside_region", "it overlaps no region that is wanted, and was read because the file has no index");
     d.reason("incomplete_file", "a followed file that could be read in part only, or not: truncated, damaged, replaced, gone or of other contigs");
@@ -105,6 +107,7 @@ class AlignmentReader {
         file_(make_files(setup, p)),
         wants_bases_(setup.wanted("aligned_bases")),
         wants_record_(setup.wanted("bam_record")),
+        wants_tags_(setup.wanted("basecaller_tags")),
         wants_index_(setup.wanted("record_index")) {
     for (const std::string& note : file_->take_notes()) setup.info(note);
     for (const std::string& warning : file_->take_warnings()) setup.warn(warning);
@@ -290,6 +293,7 @@ class AlignmentReader {
     AlignmentRecord record;
     std::string_view contig;
     std::int64_t index;
+    std::shared_ptr<const hts::BasecallerTags> header;  // of its file, where tags are wanted
     std::string_view name() const { return record.name; }
   };
   // Rows are where they were read, mostly in windows of the file.
@@ -408,9 +412,12 @@ class AlignmentReader {
   // Returns the bytes it takes in the batch's columns.
   std::uint64_t add(const AlignmentRecord& record, Rows& rows) const {
     const std::string_view contig = record.core.tid < 0 ? std::string_view("*") : std::string_view(file_->contig_name(record.core.tid));
-    const Row& row = rows.add({record, contig, visited_elsewhere_ + static_cast<std::int64_t>(file_->visited()) - 1}, file_->visited_bytes());
+    const Row& row = rows.add(
+        {record, contig, visited_elsewhere_ + static_cast<std::int64_t>(file_->visited()) - 1, wants_tags_ ? file_->basecaller_tags() : nullptr},
+        file_->visited_bytes());
     return 64 + row.name().size() + row.contig.size() + 4ULL * record.core.n_cigar +
-           (wants_bases_ ? static_cast<std::uint64_t>(record.core.l_qseq) : 0) + (wants_record_ ? serialised_bytes(record) : 0);
+           (wants_bases_ ? static_cast<std::uint64_t>(record.core.l_qseq) : 0) + (wants_record_ ? serialised_bytes(record) : 0) +
+           (wants_tags_ ? record.tags().size() : 0);
   }
 
   // Columns are made here, and filled on several threads.
@@ -436,6 +443,7 @@ class AlignmentReader {
     const auto cigar = out.list<std::uint32_t>("cigar", cigar_offsets);
     const std::span<std::int64_t> record_index = wants_index_ ? out.column<std::int64_t>("record_index") : std::span<std::int64_t>();
     std::optional<Text> bases, records;
+    std::vector<std::string> tags(wants_tags_ ? rows.size() : 0);
     if (wants_bases_) bases = text("aligned_bases", [](const Row& row) { return static_cast<std::size_t>(row.record.core.l_qseq); });
     if (wants_record_)
       records = text(
@@ -456,8 +464,10 @@ class AlignmentReader {
         if (wants_index_) record_index[i] = row.index;
         if (bases) hts::sequenced_bases(record.packed_bases(), static_cast<std::size_t>(record.core.l_qseq), record.is_reverse(), bases->at(i));
         if (records) serialise(record, records->at(i));
+        if (wants_tags_) row.header->append(record.tags(), tags[i]);
       }
     });
+    if (wants_tags_) out.text_rows("basecaller_tags", tags, "binary");
   }
 
   Parameters parameters_;
@@ -467,7 +477,7 @@ class AlignmentReader {
   Agreement agreement_;
   RepeatsInStream repeats_{static_cast<std::uint32_t>(Reason::repeated_read), "the alignments have"};
   bool judged_ = false;
-  bool wants_bases_, wants_record_, wants_index_;
+  bool wants_bases_, wants_record_, wants_tags_, wants_index_;
   const AlignmentRecord* pending_ = nullptr;  // read but in no batch yet; the file's own record
   std::exception_ptr failure_;                // behind what was given
   std::uint64_t told_memory_ = 0;

@@ -135,20 +135,20 @@ class BamWriter {
       blocks.add_record(records[row]);
       ++written;
     }
-    if (bam_->write(call) && index_ && !index_->take_known(blocks)) throw cannot_write();
+    if (bam_->write(call) && index_ && !index_->take_known(blocks)) throw hts::index_failure("'" + path_ + "'");
     call.outcome("written", written, static_cast<std::uint64_t>(in.rows()));
   }
 
   void finish(const Call& call, Output&) {
     bam_->finish(call);
-    if (index_ && !index_->finish(bam_->blocks(), std::move(index_file_))) throw cannot_write();
+    if (index_ && !index_->finish(bam_->blocks(), std::move(index_file_))) throw hts::index_failure("'" + path_ + "'");
   }
   void save(const Call& call, StateWriter& to) {
     to.value(last_contig_);
     to.value(last_start_);
     bam_->save(call, to);
     if (!index_) return;
-    if (!index_->take_known(bam_->blocks())) throw cannot_write();
+    if (!index_->take_known(bam_->blocks())) throw hts::index_failure("'" + path_ + "'");
     index_->save(to);
   }
 
@@ -164,7 +164,6 @@ class BamWriter {
            "\tPL:ONT\tDS:runid=" + std::string(run.run_id) + " basecall_model=" + std::string(run.basecall_model) + "\n" +
            "@PG\tID:basecaller\tPN:dorado\tVN:" + std::string(run.basecaller_version) + "\tDS:simulated by sluice\n";
   }
-  Failure cannot_write() const { return Failure::output("cannot write the index of " + path_, "is the disk full?"); }
 
   void restore(StateReader& from) {
     last_contig_ = from.value<std::int32_t>();

@@ -24,6 +24,7 @@ std::optional<Alignment> AlignmentRows::alignment(std::int64_t row) const {
     if (a.events.mean.size() != events || a.events.stdv.size() != events) return {};
   }
   if (!is_sound(a.path, events, a.contig_bases.size(), k_)) return {};
+  if (in_.has("signal_begin")) a.signal_begin = value<std::int64_t>("signal_begin", row);
   a.scaling.shift = value<float>("shift", row);
   a.scaling.scale = value<float>("scale", row);
   if (columns_.var) a.scaling.var = value<float>("var", row);

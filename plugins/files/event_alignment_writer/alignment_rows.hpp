@@ -40,6 +40,7 @@ void describe_rows(Describe<Stage>& d, const Columns& columns) {
   d.needs("path_event", "list<i32>", "event of each row").needs("path_position", "list<i32>", "k-mer of each row, 0-based position on the contig");
   d.needs("path_state", "list<u8>", "of each row: 1: the event matches, 0: a bad event");
   d.needs("event_start", "list<i32>", "first sample of each event").needs("event_length", "list<i32>", "samples of each event");
+  d.needs("signal_begin", "i64", "sample of the sequencer's read that event_start counts from", Needed::optional);
   d.needs("shift", "f32", "pA").needs("scale", "f32", "pA per model unit");
   if (columns.levels) d.needs("event_mean", "list<f32>", "pA").needs("event_stdv", "list<f32>", "pA");
   if (columns.rate) d.needs("sampling_rate", "f64", "Hz");

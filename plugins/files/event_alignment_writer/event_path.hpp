@@ -44,6 +44,7 @@ struct Alignment {
   std::int64_t record_index = 0;  // ordinal of the record in its file
   EventPath path;
   Events events;
+  std::int64_t signal_begin = 0;  // sample of the sequencer's read that events.start counts from
   Scaling scaling;
   float samples_per_second = 0;
 };

@@ -46,9 +46,9 @@ void TableWriter::append(const Alignment& alignment, const RawSignal& signal, Te
     at = put_fixed<2>(at, (event.mean - model_of_line_.mean) / (stdv_factor * model_of_line_.stdv));
     if (options_.signal_index) {
       *at++ = '\t';
-      at = put_integer(at, event.start);
+      at = put_integer(at, alignment.signal_begin + event.start);
       *at++ = '\t';
-      at = put_integer(at, event.end);
+      at = put_integer(at, alignment.signal_begin + event.end);
     }
     text.end_at(at);
     if (options_.samples) append_samples(signal, event, text);

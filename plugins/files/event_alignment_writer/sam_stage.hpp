@@ -168,8 +168,9 @@ class EventSam {
     for (const char* name : {"si", "ss", "sc", "sh"})
       if (std::uint8_t* found = bam_aux_get(&record, name)) bam_aux_del(&record, found);
     const SignalAlignment aligned = append_signal_alignment(alignment.path, alignment.events, workspace.text);
-    const std::string places = std::to_string(aligned.start_sample) + ',' + std::to_string(aligned.end_sample) + ',' +
-                               std::to_string(aligned.start_kmer) + ',' + std::to_string(aligned.end_kmer);
+    const std::string places = std::to_string(alignment.signal_begin + aligned.start_sample) + ',' +
+                               std::to_string(alignment.signal_begin + aligned.end_sample) + ',' + std::to_string(aligned.start_kmer) + ',' +
+                               std::to_string(aligned.end_kmer);
     const auto add_number = [&](const char* name, float number) {
       return bam_aux_append(&record, name, 'f', sizeof number, reinterpret_cast<const std::uint8_t*>(&number)) == 0;
     };

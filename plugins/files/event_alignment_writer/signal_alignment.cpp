@@ -89,8 +89,8 @@ void append_paf(const Alignment& alignment, std::int64_t samples, std::uint32_t 
   at = put(at, alignment.read_id);
   *at++ = '\t';
   number(samples);
-  number(aligned.start_sample);
-  number(aligned.end_sample);
+  number(alignment.signal_begin + aligned.start_sample);
+  number(alignment.signal_begin + aligned.end_sample);
   at = put(at, alignment.strand == Strand::reverse ? "-\t" : "+\t");
   at = put(at, alignment.contig);
   *at++ = '\t';

@@ -3,10 +3,9 @@
 #pragma once
 // Text that grows without being cleared first, for numbers that are written in place.
 
-#include <algorithm>
 #include <cstddef>
 #include <cstring>
-#include <memory>
+#include <sluice/kept_buffer.hpp>
 #include <string_view>
 
 namespace sluice::event_alignment_writer {
@@ -15,29 +14,19 @@ class TextBuffer {
  public:
   // Where to write up to `bytes` more; end_at() says how many there were.
   char* room(std::size_t bytes) {
-    if (capacity_ - size_ < bytes) grow(std::max(size_ + bytes, size_ + size_ / 2));
-    return text_.get() + size_;
+    text_.reserve(text_.size() + bytes);
+    return text_.data() + text_.size();
   }
-  void end_at(const char* end) { size_ = static_cast<std::size_t>(end - text_.get()); }
-  void add(std::string_view text) {
-    std::memcpy(room(text.size()), text.data(), text.size());
-    size_ += text.size();
-  }
-  void clear() { size_ = 0; }
+  void end_at(const char* end) { text_.set_size(static_cast<std::size_t>(end - text_.data())); }
+  void add(std::string_view text) { text_.append(text); }
+  void clear() { text_.clear(); }
 
-  const char* data() const { return text_.get(); }
-  std::size_t size() const { return size_; }
-  std::string_view view() const { return {text_.get(), size_}; }
+  const char* data() const { return text_.data(); }
+  std::size_t size() const { return text_.size(); }
+  std::string_view view() const { return {text_.data(), text_.size()}; }
 
  private:
-  void grow(std::size_t capacity) {
-    auto larger = std::make_unique_for_overwrite<char[]>(capacity);
-    if (size_ > 0) std::memcpy(larger.get(), text_.get(), size_);
-    text_ = std::move(larger);
-    capacity_ = capacity;
-  }
-  std::unique_ptr<char[]> text_;
-  std::size_t size_ = 0, capacity_ = 0;
+  KeptBuffer<char> text_;
 };
 
 // Copies whole blocks, in place of a call for some ten bytes: there must be room for one more behind both ends.

@@ -175,7 +175,7 @@ class ModbamWriter {
     call.count("records written without tags", without_tags);
     if (cram_) cram_->add(call, of_cram);
     call.outcome("tagged", with_calls, static_cast<std::uint64_t>(in.rows()));
-    if (form_ == Form::bam && bam_->write(call) && index_ && !index_->take_known(bam_->blocks())) throw index_failure();
+    if (form_ == Form::bam && bam_->write(call) && index_ && !index_->take_known(bam_->blocks())) throw hts::index_failure("'" + output_name_ + "'");
   }
 
   void finish(const Call& call, Output&) {
@@ -185,7 +185,7 @@ class ModbamWriter {
       bam_->finish(call);
       if (!index_) return;
       OutputFile file(call, output_name_ + hts::BamIndex::suffix(hts::BamIndex::format_for(*header_)));
-      if (!index_->finish(bam_->blocks(), std::move(file))) throw index_failure();
+      if (!index_->finish(bam_->blocks(), std::move(file))) throw hts::index_failure("'" + output_name_ + "'");
       return;
     }
     cram_->finish();
@@ -197,7 +197,7 @@ class ModbamWriter {
     bam_->save(call, to);
     to.value(std::uint8_t{index_.has_value()});
     if (!index_) return;
-    if (!index_->take_known(bam_->blocks())) throw index_failure();
+    if (!index_->take_known(bam_->blocks())) throw hts::index_failure("'" + output_name_ + "'");
     index_->save(to);
   }
 
@@ -266,7 +266,6 @@ class ModbamWriter {
     if (sam_format1(header_.get(), &record, &workspace.line) < 0) throw Failure::memory("no memory for a record of '" + output_name_ + "'");
     result.append(workspace.line.s, workspace.line.l).push_back('\n');
   }
-  Failure index_failure() const { return Failure::output("cannot write the index of '" + output_name_ + "'", "is the disk full?"); }
   // Files that are not sorted although their headers say so have no index.
   void add_to_index(const Call& call, std::string_view record) {
     hts::BamIndex::Entry entry = hts::BamIndex::entry_of(record);

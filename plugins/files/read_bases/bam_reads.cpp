@@ -34,7 +34,7 @@ const std::uint8_t* scores_of(const hts::AlignmentRecord& record) { return recor
 bool has_scores(const hts::AlignmentRecord& record) { return bases_of(record) != 0 && scores_of(record)[0] != 0xFF; }
 
 std::span<const std::uint8_t> tags_of(const hts::AlignmentRecord& record) {
-  return {scores_of(record) + bases_of(record), record.rest + record.rest_bytes};
+  return {reinterpret_cast<const std::uint8_t*>(record.tags().data()), record.tags().size()};
 }
 
 // Tags as SAM has them, with tabs between them. What is no tag ends them.
@@ -61,6 +61,7 @@ BamReads::BamReads(hFILE* opened, std::string path, Wanted wanted, int threads, 
   if (!file_) throw Failure::input("'" + path_ + "' has no readable header", "copy the file again and compare checksums");
   if (file_->format.format != bam && threads > 1) hts::add_threads(*file_, std::min(threads, most_hts_threads));
   header_ = hts::read_header(*file_, "'" + path_ + "'");
+  if (wanted_.basecaller_tags) basecaller_tags_ = hts::BasecallerTags(*header_);
   if (growth == Growth::possible && (growing_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC)) < 0)
     throw Failure::input("cannot open '" + path_ + "': " + std::strerror(errno), "check the path of the reads");
 }
@@ -224,6 +225,10 @@ BamReads::Rows BamReads::next_rows(const Sizes& sizes, const hts::ParallelFor& p
           rows.with_damaged_tags.emplace_back(ahead_->name);
         bytes += rows.tags.back().size();
       }
+      if (wanted_.basecaller_tags) {
+        basecaller_tags_.append(ahead_->tags(), rows.basecaller_tags.emplace_back());
+        bytes += rows.basecaller_tags.back().size();
+      }
       rows.records.push_back(*std::exchange(ahead_, std::nullopt));
     }
   } catch (const Failure&) {
@@ -285,6 +290,7 @@ BamBatch BamReads::make_columns(Rows& rows, const MemorySource& memory) const {
   };
   if (wanted_.comments) join(rows.comments, batch.comment_ends, batch.comments);
   if (wanted_.tags != nullptr) join(rows.tags, batch.tag_ends, batch.tags);
+  if (wanted_.basecaller_tags) join(rows.basecaller_tags, batch.basecaller_tag_ends, batch.basecaller_tags);
   if (!wanted_.qualities) return batch;
   batch.quality_ends =
       offsets_from_sizes(records.size(), memory, [&](std::size_t row) { return has_scores(records[row]) ? bases_of(records[row]) : 0; });

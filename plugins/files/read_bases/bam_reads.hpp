@@ -17,6 +17,7 @@
 #include <sluice/hts/alignment_record.hpp>
 #include <sluice/hts/bam_part.hpp>
 #include <sluice/hts/bam_text.hpp>
+#include <sluice/hts/basecaller_tags.hpp>
 #include <sluice/hts/handles.hpp>
 #include <sluice/hts/input_end.hpp>
 #include <sluice/hts/sam_lines.hpp>
@@ -39,6 +40,7 @@ struct BamBatch {
   Buffer quality_ends, qualities;                       // if they are wanted
   Buffer comment_ends, comments;                        // likewise: the tags, as SAM has them
   Buffer tag_ends, tags;                                // likewise: as BAM has them
+  Buffer basecaller_tag_ends, basecaller_tags;          // likewise
   std::vector<std::string> without_bases, not_primary;  // records that are no rows
   std::vector<std::string> with_damaged_tags;           // rows
   RecordMark begin;                                     // of the first record, be it a row or not
@@ -50,6 +52,7 @@ class BamReads {
   struct Wanted {
     bool qualities = true, comments = false;
     const TagChoice* tags = nullptr;  // null: not at all
+    bool basecaller_tags = false;
   };
   // has_ended: it was followed, and who follows files says how they end.
   enum class Growth : std::uint8_t { none, possible, has_ended };
@@ -85,7 +88,7 @@ class BamReads {
   // A batch that is about to be made.
   struct Rows {
     std::vector<hts::AlignmentRecord> records;
-    std::vector<std::string> comments, tags;
+    std::vector<std::string> comments, tags, basecaller_tags;
     std::vector<std::string> without_bases, not_primary, with_damaged_tags;
     RecordMark begin;
     bool is_empty() const { return records.empty() && without_bases.empty() && not_primary.empty(); }
@@ -106,7 +109,8 @@ class BamReads {
   Wanted wanted_;
   hts::File file_;
   hts::Header header_;
-  int growing_ = -1;  // descriptor of a file that grows
+  hts::BasecallerTags basecaller_tags_;  // if they are wanted
+  int growing_ = -1;                     // descriptor of a file that grows
   bool is_followed_;
   bool begun_ = false, waits_ = false, ended_ = false;
   std::optional<hts::BamText> text_;

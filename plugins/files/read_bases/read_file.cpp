@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstring>
 #include <optional>
+#include <sluice/hts/basecaller_tags.hpp>
 #include <sluice/hts/bgzf_block.hpp>
 #include <sluice/hts/input_end.hpp>
 #include <sluice/hts/open_input.hpp>
@@ -70,7 +71,8 @@ class TextReads : public InputReader {
       : wishes_(wishes),
         label_("'" + file.path + "'"),
         takes_tags_(wishes.tags && wishes.choice != nullptr && wishes.choice->takes_any()),
-        reads_(std::move(stream), ReadBatches::Wanted{wishes.qualities, wishes.reads_comments || takes_tags_, wishes.written_bases}) {
+        reads_(std::move(stream),
+               ReadBatches::Wanted{wishes.qualities, wishes.reads_comments || takes_tags_ || wishes.basecaller_tags, wishes.written_bases}) {
     reads_.set_growing(file.growth == InputTurns::Growth::possible);
   }
 
@@ -117,11 +119,13 @@ class TextReads : public InputReader {
     else if (wishes_.comments)
       give_empty("comment", out);
     if (takes_tags_)
-      give_tags(batch, call, out);
+      give_tags("tags", *wishes_.choice, batch, call, out);
     else if (wishes_.tags)
       give_empty("tags", out, "binary");
+    static const TagChoice of_basecallers(hts::basecaller_tag_names);
+    if (wishes_.basecaller_tags) give_tags("basecaller_tags", of_basecallers, batch, call, out);
   }
-  void give_tags(const ReadBatch& batch, const Call& call, Output& out) {
+  void give_tags(const char* column, const TagChoice& choice, const ReadBatch& batch, const Call& call, Output& out) {
     const auto part = [](const Buffer& ends, const Buffer& text, std::size_t row) {
       const std::int64_t begin = ends.as<std::int64_t>()[row], end = ends.as<std::int64_t>()[row + 1];
       return std::string_view(static_cast<const char*>(text.data()) + begin, static_cast<std::size_t>(end - begin));
@@ -130,9 +134,9 @@ class TextReads : public InputReader {
     std::vector<char> is_damaged(tags.size());
     call.parallel_for(tags.size(), 64, [&](std::size_t begin, std::size_t end) {
       for (std::size_t row = begin; row < end; ++row)
-        is_damaged[row] = append_comment_tags(part(batch.comment_ends, batch.comments, row), *wishes_.choice, tags[row]) == TagState::damaged ? 1 : 0;
+        is_damaged[row] = append_comment_tags(part(batch.comment_ends, batch.comments, row), choice, tags[row]) == TagState::damaged ? 1 : 0;
     });
-    out.text_rows("tags", tags, "binary");
+    out.text_rows(column, tags, "binary");
     std::vector<std::string> damaged;
     for (std::size_t row = 0; row < tags.size(); ++row)
       if (is_damaged[row] != 0) damaged.emplace_back(part(batch.name_ends, batch.names, row));
@@ -153,7 +157,8 @@ class RecordReads : public InputReader {
         label_("'" + file.path + "'"),
         is_whole_(file.range.is_whole() && file.position.empty()),
         is_file_(bytes_of(file.path) > 0),
-        reads_(opened, file.path, BamReads::Wanted{wishes.qualities, wishes.comments && wishes.reads_comments, tags_of(wishes)}, wishes.threads,
+        reads_(opened, file.path,
+               BamReads::Wanted{wishes.qualities, wishes.comments && wishes.reads_comments, tags_of(wishes), wishes.basecaller_tags}, wishes.threads,
                growth_of(file, wishes)) {
     if (wishes.header != nullptr) wishes.header->add(reads_.header());
     reads_.set_range(file.range, wishes.record_rules);
@@ -183,6 +188,7 @@ class RecordReads : public InputReader {
     else if (wishes_.comments)
       give_empty("comment", out);
     if (wishes_.tags) out.add("tags", text_column(batch->rows, batch->tag_ends, batch->tags, "binary"));
+    if (wishes_.basecaller_tags) out.add("basecaller_tags", text_column(batch->rows, batch->basecaller_tag_ends, batch->basecaller_tags, "binary"));
     say_damaged(batch->with_damaged_tags, call, said_damaged_);
     return Given::rows;
   }

@@ -23,6 +23,7 @@ struct ReadFileWishes {
   bool reads_comments = false;
   bool tags = false;                  // a column is wanted
   const TagChoice* choice = nullptr;  // which of them are taken; null: all of BAM, SAM and CRAM, and none of comments
+  bool basecaller_tags = false;       // a column is wanted
   InputHeader* header = nullptr;      // takes what the headers of BAM, SAM and CRAM say, if tags are wanted
   bool written_bases = false;         // a column is wanted
   int threads = 1;

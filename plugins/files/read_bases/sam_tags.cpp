@@ -8,55 +8,27 @@
 #include <limits>
 #include <optional>
 #include <sluice/failure.hpp>
-#include <sluice/hts/tag_types.hpp>
+#include <sluice/hts/tag_walk.hpp>
 #include <system_error>
 
 namespace sluice::read_bases {
 namespace {
 
-constexpr std::size_t name_bytes = 2, type_at = 2, value_at = 3;
+using hts::first_tag_bytes, hts::tag_name_bytes, hts::tag_type_at, hts::tag_value_at;
 
 bool is_letter(char c) { return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'); }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_tag_name(std::string_view name) { return name.size() == name_bytes && is_letter(name[0]) && (is_letter(name[1]) || is_digit(name[1])); }
+bool is_tag_name(std::string_view name) { return name.size() == tag_name_bytes && is_letter(name[0]) && (is_letter(name[1]) || is_digit(name[1])); }
 // A tab or newline in a value would be another field or record of SAM.
 bool is_text(std::string_view value) {
   return std::none_of(value.begin(), value.end(), [](char c) { return static_cast<unsigned char>(c) < ' ' || c == '\x7f'; });
 }
 
-// Bytes of the first of the tags; none: it does not end among them.
-std::optional<std::size_t> first_bytes(std::string_view tags) {
-  if (tags.size() < value_at + 1) return std::nullopt;
-  const char type = tags[type_at];
-  std::size_t bytes = value_at;
-  if (type == 'Z' || type == 'H') {
-    const std::size_t end = tags.find('\0', value_at);
-    if (end == std::string_view::npos) return std::nullopt;
-    return end + 1;
-  }
-  if (type == 'B') {
-    constexpr std::size_t count_at = value_at + 1, values_at = count_at + 4;
-    if (tags.size() < values_at) return std::nullopt;
-    const char element = tags[value_at];
-    const std::size_t element_bytes = hts::tag_element_bytes(element);
-    std::uint32_t count = 0;
-    std::memcpy(&count, tags.data() + count_at, sizeof count);
-    if (element_bytes == 0) return std::nullopt;
-    bytes = values_at + element_bytes * count;
-  } else {
-    const std::size_t value = hts::tag_value_bytes(type);
-    if (value == 0) return std::nullopt;
-    bytes += value;
-  }
-  if (bytes > tags.size()) return std::nullopt;
-  return bytes;
-}
-
 bool is_sound(std::string_view tag) {
-  if (!is_tag_name(tag.substr(0, name_bytes))) return false;
-  const char type = tag[type_at];
-  if (type == 'A') return is_text(tag.substr(value_at));
-  return (type != 'Z' && type != 'H') || is_text(tag.substr(value_at, tag.size() - value_at - 1));
+  if (!is_tag_name(tag.substr(0, tag_name_bytes))) return false;
+  const char type = tag[tag_type_at];
+  if (type == 'A') return is_text(tag.substr(tag_value_at));
+  return (type != 'Z' && type != 'H') || is_text(tag.substr(tag_value_at, tag.size() - tag_value_at - 1));
 }
 
 template <class Value>
@@ -175,13 +147,13 @@ TagState append_tags(std::span<const std::uint8_t> tags, const TagChoice& choice
   std::string_view rest(reinterpret_cast<const char*>(tags.data()), tags.size());
   TagState state = TagState::sound;
   while (!rest.empty()) {
-    const std::optional<std::size_t> bytes = first_bytes(rest);
+    const std::optional<std::size_t> bytes = first_tag_bytes(rest);
     if (!bytes) return TagState::damaged;
     const std::string_view tag = rest.substr(0, *bytes);
     rest.remove_prefix(*bytes);
     if (!is_sound(tag))
       state = TagState::damaged;
-    else if (choice.takes(tag.substr(0, name_bytes)))
+    else if (choice.takes(tag.substr(0, tag_name_bytes)))
       taken += tag;
   }
   return state;
@@ -193,10 +165,10 @@ TagState append_comment_tags(std::string_view comment, const TagChoice& choice, 
     const std::string_view word = comment.substr(0, comment.find('\t'));
     comment.remove_prefix(std::min(word.size() + 1, comment.size()));
     const bool looks_like_a_tag =
-        word.size() >= 5 && is_tag_name(word.substr(0, name_bytes)) && word[2] == ':' && is_letter(word[3]) && word[4] == ':';
-    if (!looks_like_a_tag || !choice.takes(word.substr(0, name_bytes))) continue;
+        word.size() >= 5 && is_tag_name(word.substr(0, tag_name_bytes)) && word[2] == ':' && is_letter(word[3]) && word[4] == ':';
+    if (!looks_like_a_tag || !choice.takes(word.substr(0, tag_name_bytes))) continue;
     const std::size_t before = taken.size();
-    taken += word.substr(0, name_bytes);
+    taken += word.substr(0, tag_name_bytes);
     if (append_value(word[3], word.substr(5), taken)) continue;
     taken.resize(before);
     state = TagState::damaged;

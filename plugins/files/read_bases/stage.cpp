@@ -1,15 +1,21 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #include <algorithm>
+#include <atomic>
+#include <mutex>
 #include <optional>
+#include <sluice/descriptor_path.hpp>
+#include <sluice/empty_inputs.hpp>
 #include <sluice/followed_lookup.hpp>
 #include <sluice/hts/handles.hpp>
+#include <sluice/hts/input_end.hpp>
 #include <sluice/hts/record_bases.hpp>
 #include <sluice/input_files.hpp>
 #include <sluice/stage.hpp>
 #include <unordered_map>
 
 #include "read_bases/aligned_read.hpp"
+#include "read_bases/primary_bases.hpp"
 #include "read_bases/read_file.hpp"
 #include "read_bases/sequence_file.hpp"
 
@@ -26,6 +32,7 @@ class ReadBases {
  public:
   struct Parameters {
     std::optional<Path> path;
+    std::string alignments, reference;
   };
   enum class Reason : std::uint32_t { read_not_in_file, no_bases, not_the_aligned_read, repeated_read };
   static void describe(Describe<ReadBases>& d) {
@@ -37,14 +44,18 @@ class ReadBases {
         "with the same "
         "name the first is used, in the order of the files; the others are counted, and named in the account. A read that is not the one that was "
         "aligned (CIGAR with hard clips and SEQ say so) fails: events and sites would be of other bases.\n\n"
-        "Without `path` the SEQ field of the alignment is used; a record whose SEQ is absent or hard-clipped then fails, because events belong to "
-        "the whole read.\n\n"
+        "Without `path` the SEQ field of the alignment is used. Where it is absent or hard-clipped, as in secondary and supplementary records, the "
+        "bases are those of the read's primary record in `alignments`, which are read twice for it when the first such record comes; else it fails, "
+        "because events belong to the whole read.\n\n"
         "Bases are given in upper case, U as T.");
     d.option("path", &Parameters::path, "FASTA or FASTQ files or folders (.gz: use bgzip); left out: use the bases in the alignments")
         .reads()
         .several(text_endings)
         .beside(".fai")
         .beside(".gzi");
+    d.option("alignments", &Parameters::alignments,
+             "the BAM, SAM or CRAM files or folders of the alignments, each on a line: without path, for records without the bases of whole reads");
+    d.option("reference", &Parameters::reference, "FASTA that CRAM files were made with");
     describe_columns(d);
     d.reason("repeated_read", repeated_read_meaning);
   }
@@ -56,13 +67,18 @@ class ReadBases {
     d.needs("is_reverse", "u8", "1: aligned to the reverse strand", Needed::optional);
     d.gives("bases", "utf8", "the whole read in sequencing orientation, upper case, T for U").row_length("bases", "base");
     d.reason("read_not_in_file", "the FASTA or FASTQ file has no read of this name, or it is empty");
-    d.reason("no_bases", "the alignment has no SEQ or only a hard-clipped part of the read, and no file of reads was given");
+    d.reason(
+        "no_bases",
+        "the alignment has no SEQ or only a hard-clipped part of the read, no file of reads was given, and the read's primary record was not found");
     d.reason(
         "not_the_aligned_read",
         "the read in the file is not the one that was aligned: it is longer or shorter than the CIGAR with its clips, or has other bases than SEQ");
     d.work_unit("base");
   }
   ReadBases(const Setup& setup, const Parameters& p) : ReadBases(setup, p.path.value_or(Path()), false) {
+    alignments_ = p.alignments;
+    reference_ = p.reference;
+    threads_ = setup.threads();
     if (takes_aligned_) return;
     for (const std::string& path : input_files(*p.path, text_endings)) add(path, setup, static_cast<std::uint32_t>(Reason::repeated_read));
     if (files_.size() == 1) first_with_.clear();
@@ -70,10 +86,12 @@ class ReadBases {
 
   Estimate estimate(const Batch& in) const {
     const TextView texts = in.text(takes_aligned_ ? "aligned_bases" : "read_id");
+    const Alignments alignments(*this, in);
     Estimate e;
     for (std::int64_t row = 0; row < in.rows(); ++row) {
       if (!in.ok(row)) continue;
-      const std::uint64_t bases = takes_aligned_ ? texts[row].size() : find(texts[row]).bases();
+      const std::uint64_t bases =
+          takes_aligned_ ? std::max<std::uint64_t>(texts[row].size(), read_length(alignments[row].cigar)) : find(texts[row]).bases();
       e.work += static_cast<double>(bases);
       e.largest_row_work = std::max(e.largest_row_work, static_cast<double>(bases));
       e.output_bytes += bases;
@@ -83,9 +101,15 @@ class ReadBases {
 
   void process(const Call& call, const Batch& in, Output& out) {
     if (takes_aligned_)
-      take_aligned(in, out);
+      take_aligned(call, in, out);
     else
       look_up(call, in, out, [&](std::int64_t row) { out.fail(row, Reason::read_not_in_file); });
+  }
+  void finish(const Call& call, Output&) const {
+    if (const std::uint64_t count = without_bases_.load(); count > 0)
+      call.warn(std::to_string(count) +
+                " alignments are not used, as they have no bases of the whole read (SEQ is absent, or hard-clipped): give --reads, "
+                "the file of the reads");
   }
 
  protected:
@@ -215,28 +239,64 @@ class ReadBases {
     return {files_[file]->index().find(name), file};
   }
 
-  void take_aligned(const Batch& in, Output& out) const {
-    const TextView aligned = in.text("aligned_bases");
-    std::optional<ListView<std::uint32_t>> cigars;
-    if (has_cigar_) cigars.emplace(in.list<std::uint32_t>("cigar"));
-    std::vector<std::string_view> taken(static_cast<std::size_t>(in.rows()));
-    for (std::int64_t row = 0; row < in.rows(); ++row) {
+  // SEQ where it is the whole read, else that of the primary record.
+  void take_aligned(const Call& call, const Batch& in, Output& out) {
+    const TextView aligned = in.text("aligned_bases"), read_ids = in.text("read_id");
+    const Alignments alignments(*this, in);
+    const auto rows = static_cast<std::size_t>(in.rows());
+    std::vector<std::size_t> bases_of(rows);
+    std::vector<std::uint8_t> is_primarys(rows);
+    for (std::size_t i = 0; i < rows; ++i) {
+      const auto row = static_cast<std::int64_t>(i);
       if (!in.ok(row)) continue;
-      const auto cigar = cigars ? (*cigars)[row] : std::span<const std::uint32_t>();
+      const auto cigar = alignments[row].cigar;
       const bool clipped = !cigar.empty() && ((cigar.front() & 15U) == hard_clip || (cigar.back() & 15U) == hard_clip);
-      if (clipped || aligned[row].empty())
+      bases_of[i] = clipped ? 0 : aligned[row].size();
+      if (bases_of[i] != 0) continue;
+      const PrimaryBases* const primary = primary_bases(call);
+      bases_of[i] = primary == nullptr ? 0 : primary->bases(read_ids[row]);
+      is_primarys[i] = 1;
+      const std::uint64_t length = read_length(cigar);
+      if (bases_of[i] == 0) {
+        without_bases_.fetch_add(1, std::memory_order_relaxed);
         out.fail(row, Reason::no_bases);
-      else
-        taken[static_cast<std::size_t>(row)] = aligned[row];
+      } else if (length != 0 && length != bases_of[i]) {
+        out.fail(row, Reason::not_the_aligned_read);
+        bases_of[i] = 0;
+      }
     }
-    const Buffer offsets = out.offsets([&](std::int64_t r) { return taken[static_cast<std::size_t>(r)].size(); });
+    const Buffer offsets = out.offsets([&](std::int64_t row) { return bases_of[static_cast<std::size_t>(row)]; });
     const std::span<char> bases = out.text("bases", offsets);
-    std::size_t at = 0;
-    for (const std::string_view text : taken) {
-      std::copy(text.begin(), text.end(), bases.begin() + static_cast<std::ptrdiff_t>(at));
-      at += text.size();
+    char* at = bases.data();
+    for (std::size_t i = 0; i < rows; at += bases_of[i++]) {
+      if (bases_of[i] == 0) continue;
+      const auto row = static_cast<std::int64_t>(i);
+      if (is_primarys[i] != 0)
+        primary_->fetch(read_ids[row], at);
+      else
+        std::copy(aligned[row].begin(), aligned[row].end(), at);
     }
     normalise_bases(bases);
+    at = bases.data();
+    for (std::size_t i = 0; i < rows; at += bases_of[i++])
+      if (is_primarys[i] != 0 && bases_of[i] != 0 && !is_aligned_read({at, bases_of[i]}, alignments[static_cast<std::int64_t>(i)]))
+        out.fail(static_cast<std::int64_t>(i), Reason::not_the_aligned_read);
+  }
+
+  // Made for the first record that asks; null: there are no files that could be read again.
+  const PrimaryBases* primary_bases(const Call& call) {
+    std::call_once(primary_made_, [&] {
+      std::vector<std::string> paths;
+      for (const std::string& name : input_files_detail::words(alignments_, "\n"))
+        for (std::string& path : input_files(name, ".bam .sam .cram")) paths.push_back(std::move(path));
+      take_empty_files(paths);
+      const auto can_be_read_again = [](const std::string& path) { return !names_descriptor(path) && hts::is_regular(path); };
+      if (paths.empty() || !std::all_of(paths.begin(), paths.end(), can_be_read_again)) return;
+      primary_ = std::make_unique<PrimaryBases>(paths, reference_, threads_ - 1, [&call] { return call.cancelled(); });
+      call.info("the alignments have " + std::to_string(primary_->reads()) +
+                " reads with records that lack bases of the read: those of their primary records are used");
+    });
+    return primary_.get();
   }
 
   std::vector<std::unique_ptr<SequenceFile>> files_;
@@ -244,6 +304,11 @@ class ReadBases {
   bool has_cigar_, has_strand_, has_aligned_;
   bool takes_aligned_;  // no files were given
   bool follows_;
+  std::string alignments_, reference_;
+  int threads_ = 1;
+  std::once_flag primary_made_;
+  std::unique_ptr<PrimaryBases> primary_;
+  std::atomic<std::uint64_t> without_bases_{0};
 };
 
 // The same while others still write the files.
@@ -297,8 +362,9 @@ class FollowedReadBases : public ReadBases {
     else
       ReadBases::process(call, in, out);
   }
-  void finish(const Call& call, Output&) {
+  void finish(const Call& call, Output& out) {
     if (lookup_) lookup_->finish(call);
+    ReadBases::finish(call, out);
   }
 
  private:
@@ -337,6 +403,9 @@ class ReadReader {
     d.gives("qualities", "utf8", "Phred scores + 33 as text, in the order of the bases; \"\" if the input has none", Needed::optional);
     d.gives("comment", "utf8", "what follows the name in FASTA and FASTQ; the tags of a BAM, SAM or CRAM record, as SAM has them", Needed::optional);
     d.gives("tags", "binary", "the tags of the read in its file, as BAM has them", Needed::optional);
+    d.gives("basecaller_tags", "binary",
+            "what the basecaller said of the read, as tags of BAM; of comments in FASTQ, too; layout: sluice/hts/basecaller_tags.hpp",
+            Needed::optional);
     d.gives("written_bases", "utf8", "the bases as they stand in FASTA and FASTQ, where some are in lower case; else \"\"", Needed::optional);
     d.reason("not_primary", "a secondary or supplementary record of aligned input");
     d.reason("empty_sequence", "the record has no bases");
@@ -357,6 +426,7 @@ class ReadReader {
     wishes.comments = setup.wanted("comment");
     wishes.reads_comments = wishes.comments && p.comments && !p.keep_tags;
     wishes.tags = setup.wanted("tags");
+    wishes.basecaller_tags = setup.wanted("basecaller_tags");
     wishes.choice = choice_ ? &*choice_ : nullptr;
     wishes.header = wishes.tags ? &header_ : nullptr;
     wishes.written_bases = setup.wanted("written_bases");

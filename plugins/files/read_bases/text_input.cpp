@@ -434,30 +434,6 @@ class CompressedFile : public TextInput {
 
 }  // namespace
 
-void TextBuffer::make_room(std::size_t capacity) {
-  if (capacity <= capacity_) return;
-  auto larger = std::make_unique_for_overwrite<char[]>(capacity);
-  if (size_ > 0) std::memcpy(larger.get(), memory_.get(), size_);
-  memory_ = std::move(larger);
-  capacity_ = capacity;
-}
-
-char* TextBuffer::append(std::size_t bytes) {
-  if (size_ + bytes > capacity_) make_room(std::max(size_ + bytes, size_ + size_ / 2));
-  size_ += bytes;
-  return memory_.get() + (size_ - bytes);
-}
-
-void TextBuffer::append(std::string_view text) {
-  if (!text.empty()) std::memcpy(append(text.size()), text.data(), text.size());
-}
-
-void TextBuffer::reset(std::size_t capacity) {
-  size_ = 0;
-  if (capacity_ / 4 > capacity) memory_.reset(), capacity_ = 0;
-  make_room(capacity);
-}
-
 std::unique_ptr<TextInput> open_text_input(const std::string& path, FileHandle opened, std::int64_t begin, std::size_t piece_bytes) {
   char start[block_header_bytes] = {};
   const ssize_t got = hpeek(opened.get(), start, sizeof start);

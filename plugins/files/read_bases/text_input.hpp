@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <sluice/failure.hpp>
+#include <sluice/kept_buffer.hpp>
 #include <string>
 #include <string_view>
 
@@ -22,22 +23,23 @@ using ParallelFor = std::function<void(std::size_t count, const std::function<vo
 // Memory that text is appended to. What is there is moved when it grows, and new bytes have any value.
 class TextBuffer {
  public:
-  char* data() { return memory_.get(); }
-  const char* data() const { return memory_.get(); }
-  std::size_t size() const { return size_; }
-  std::size_t capacity() const { return capacity_; }
+  char* data() { return text_.data(); }
+  const char* data() const { return text_.data(); }
+  std::size_t size() const { return text_.size(); }
+  std::size_t capacity() const { return text_.room(); }
   // Room for so many more bytes, which then count.
-  char* append(std::size_t bytes);
-  void append(std::string_view text);
+  char* append(std::size_t bytes) { return text_.append(bytes); }
+  void append(std::string_view text) { text_.append(text); }
   // Takes bytes away at the end.
-  void cut(std::size_t size) { size_ = size; }
+  void cut(std::size_t size) { text_.set_size(size); }
   // Empty, and as large as need be: memory that is much larger than that is given back.
-  void reset(std::size_t capacity);
+  void reset(std::size_t capacity) {
+    text_.give_back_beyond(4 * capacity + 3);
+    text_.start(0, capacity);
+  }
 
  private:
-  void make_room(std::size_t capacity);
-  std::unique_ptr<char[]> memory_;
-  std::size_t size_ = 0, capacity_ = 0;
+  KeptBuffer<char> text_;
 };
 
 struct CloseFile {

@@ -82,8 +82,8 @@ void append_table(std::string& text, std::string_view read_id, const AlignedEven
     append_field(text, static_cast<std::int64_t>(kmer));
     if (has_events(events, kmer)) {
       const Samples samples = samples_of(events, kmer);
-      append_field(text, samples.begin);
-      append_integer(text, samples.end);
+      append_field(text, events.signal_begin + samples.begin);
+      append_integer(text, events.signal_begin + samples.end);
       text += '\n';
     } else {
       text += ".\t.\n";
@@ -105,8 +105,8 @@ void append_paf_columns(std::string& text, std::string_view read_id, std::int64_
   text += read_id;
   text += '\t';
   append_field(text, sample_count);
-  append_field(text, start);
-  append_field(text, end);
+  append_field(text, events.signal_begin + start);
+  append_field(text, events.signal_begin + end);
   text += "+\t";
   text += read_id;
   text += '\t';

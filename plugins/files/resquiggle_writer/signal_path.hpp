@@ -17,6 +17,7 @@ struct AlignedEvents {
   std::span<const std::int32_t> length_samples;
   std::span<const std::int32_t> first_event;
   std::span<const std::int32_t> last_event;
+  std::int64_t signal_begin = 0;  // sample of the sequencer's read that start_sample counts from; lines count from that read's first
 };
 
 // "" if the lists fit each other: k-mers have events, no event lies outside, and the samples of k-mers follow each other without overlap.

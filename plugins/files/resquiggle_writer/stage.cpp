@@ -64,7 +64,8 @@ class ResquiggleWriter : public hts::JoinsText<> {
         "column 9. The bytes are those of f5c 1.6, except sc and sh, which are the read's own; see compat.");
     d.sink("read").work_unit("row").concatenates();
     d.needs("read_id", "utf8", "name of the read").needs("bases", "utf8", "the whole read in sequencing orientation");
-    d.needs("sample_count", "i64", "samples of the whole read");
+    d.needs("sample_count", "i64", "samples of the whole read of the sequencer");
+    d.needs("signal_begin", "i64", "sample of that read that event_start counts from", Needed::optional);
     d.needs("event_start", "list<i32>", "first sample of each event").needs("event_length", "list<i32>", "samples of each event");
     d.needs("first_event", "list<i32>", "first event of each k-mer of the read, -1: none");
     d.needs("last_event", "list<i32>", "last event of each k-mer of the read, -1: none");
@@ -89,6 +90,8 @@ class ResquiggleWriter : public hts::JoinsText<> {
   void process(const Call&, const Batch& in, Output& out) const {
     const TextView read_ids = in.text("read_id");
     const auto sample_count = in.column<std::int64_t>("sample_count");
+    const bool has_begin = in.has("signal_begin");
+    const auto signal_begin = has_begin ? in.column<std::int64_t>("signal_begin") : std::span<const std::int64_t>();
     const auto shift = in.column<float>("shift"), scale = in.column<float>("scale");
     const auto start = in.list<std::int32_t>("event_start"), length = in.list<std::int32_t>("event_length");
     const auto first = in.list<std::int32_t>("first_event"), last = in.list<std::int32_t>("last_event");
@@ -98,7 +101,7 @@ class ResquiggleWriter : public hts::JoinsText<> {
     for (std::int64_t row = 0; row < in.rows(); ++row) {
       if (!in.ok(row)) continue;
       const auto r = static_cast<std::size_t>(row);
-      const AlignedEvents events{start[row], length[row], first[row], last[row]};
+      const AlignedEvents events{start[row], length[row], first[row], last[row], has_begin ? signal_begin[r] : 0};
       if (const std::string_view problem = problem_with(events); !problem.empty())
         throw Failure::input("read '" + std::string(read_ids[row]) + "': " + std::string(problem), "this is a bug in a stage before this one");
       const std::size_t before[] = {heads.size(), tags.size(), paths.size()};

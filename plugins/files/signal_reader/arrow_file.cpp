@@ -71,11 +71,14 @@ std::size_t buffers_of(const ipc::Field& field) {
   return type == struct_ || type == fixed_list ? 1 : 2;
 }
 
-FieldPlace place_of(const ipc::Field& field, std::size_t& node, std::size_t& buffer) {
+// Of the column itself; or of the values of its dictionary, which lie elsewhere.
+enum class Of : std::uint8_t { column, values };
+
+FieldPlace place_of(const ipc::Field& field, std::size_t& node, std::size_t& buffer, Of of = Of::column) {
   require(field.type() != nullptr, "a column does not say its type");
   FieldPlace place{&field, node++, buffer, {}};
-  if (field.dictionary() != nullptr) {
-    buffer += 2;  // of the indexes; what they stand for is elsewhere
+  if (field.dictionary() != nullptr && of == Of::column) {
+    buffer += 2;  // of the indexes
     return place;
   }
   buffer += buffers_of(field);
@@ -144,6 +147,7 @@ void ArrowBatch::check_number(const FieldPlace& place, NumberType type) {
     fits = !type.is_real && integer->bit_width() == static_cast<std::int32_t>(8 * type.bytes) && integer->is_signed() == type.is_signed;
   if (const ipc::FloatingPoint* real = field.type_as_FloatingPoint())
     fits = type.is_real && real->precision() == (type.bytes == sizeof(float) ? ipc::Precision::Single : ipc::Precision::Double);
+  if (field.type_as_Timestamp() != nullptr) fits = !type.is_real && type.is_signed && type.bytes == sizeof(std::int64_t);
   require_type(fits && field.dictionary() == nullptr, place);
 }
 
@@ -273,8 +277,17 @@ void ArrowFile::read_dictionary(const ipc::Block& block) {
   const auto column = std::find_if(columns_.begin(), columns_.end(), [&](const FieldPlace& place) {
     return place.field->dictionary() != nullptr && place.field->dictionary()->id() == batch->id();
   });
-  // Those of old files hold records, not text: nobody asks for them.
-  if (column == columns_.end() || (column->field->type_type() != ipc::Type::Utf8 && column->field->type_type() != ipc::Type::LargeUtf8)) return;
+  if (column == columns_.end()) return;
+  if (column->field->type_type() == ipc::Type::Struct) {  // of files of the first versions
+    Records& records = record_dictionaries_[batch->id()];
+    if (!batch->is_delta()) records.batches.clear();
+    std::size_t node = 0, buffer = 0;
+    records.place = place_of(*column->field, node, buffer, Of::values);
+    records.batches.push_back(std::make_unique<ArrowBatch>(source_, std::move(found.metadata), *batch->data(), found.body, found.body_bytes));
+    require(records.batches.back()->length(records.place) == records.batches.back()->rows(), "a dictionary of a table is damaged");
+    return;
+  }
+  if (column->field->type_type() != ipc::Type::Utf8 && column->field->type_type() != ipc::Type::LargeUtf8) return;
   const ArrowBatch values(source_, std::move(found.metadata), *batch->data(), found.body, found.body_bytes);
   const TextColumn text = values.dictionary_values(*column->field);
   std::vector<std::string>& dictionary = dictionaries_[batch->id()];
@@ -282,16 +295,33 @@ void ArrowFile::read_dictionary(const ipc::Block& block) {
   for (std::size_t i = 0; i < text.extents.rows(); ++i) dictionary.emplace_back(text[i]);
 }
 
-const FieldPlace* ArrowFile::find(std::string_view name) const {
-  for (const FieldPlace& place : columns_)
-    if (place.field->name()->string_view() == name) return &place;
+const FieldPlace* ArrowColumns::find(std::string_view name) const {
+  for (const FieldPlace& place : *places)
+    if (place.field->name() != nullptr && place.field->name()->string_view() == name) return &place;
   return nullptr;
 }
 
-const FieldPlace& ArrowFile::column(std::string_view name) const {
+const FieldPlace& ArrowColumns::column(std::string_view name) const {
   const FieldPlace* place = find(name);
   if (place == nullptr) throw FormatProblem("a table has no column '" + std::string(name) + "'");
   return *place;
+}
+
+ArrowColumns ArrowFile::columns() const {
+  ArrowColumns columns{&columns_, {}};
+  for (const ArrowBatch& batch : batches_) columns.batches.push_back(&batch);
+  return columns;
+}
+
+ArrowColumns ArrowFile::records(const FieldPlace& column) const {
+  static const std::vector<FieldPlace> none;
+  require_type(column.field->dictionary() != nullptr && column.field->type_type() == ipc::Type::Struct, column);
+  ArrowColumns columns{&none, {}};
+  const auto found = record_dictionaries_.find(column.field->dictionary()->id());
+  if (found == record_dictionaries_.end()) return columns;
+  columns.places = &found->second.place.children;
+  for (const auto& batch : found->second.batches) columns.batches.push_back(batch.get());
+  return columns;
 }
 
 const std::vector<std::string>& ArrowFile::dictionary(const FieldPlace& column) const {

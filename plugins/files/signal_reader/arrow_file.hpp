@@ -153,6 +153,16 @@ class ArrowBatch {
   std::unique_ptr<Loaded> loaded_ = std::make_unique<Loaded>();
 };
 
+// Columns of one length, in batches: those of a table, or what a dictionary of records holds.
+struct ArrowColumns {
+  const std::vector<FieldPlace>* places = nullptr;
+  std::vector<const ArrowBatch*> batches;
+  // Null if there is none of this name.
+  const FieldPlace* find(std::string_view name) const;
+  // Throws FormatProblem if there is none.
+  const FieldPlace& column(std::string_view name) const;
+};
+
 class ArrowFile {
  public:
   // [begin, begin + bytes) of the source, which must outlive the object.
@@ -160,11 +170,13 @@ class ArrowFile {
 
   std::size_t batches() const { return batches_.size(); }
   const ArrowBatch& batch(std::size_t number) const { return batches_[number]; }
-  // Throws FormatProblem if there is none of this name.
-  const FieldPlace& column(std::string_view name) const;
-  const FieldPlace* find(std::string_view name) const;
+  ArrowColumns columns() const;
+  const FieldPlace& column(std::string_view name) const { return columns().column(name); }
+  const FieldPlace* find(std::string_view name) const { return columns().find(name); }
   // What the indexes of a column with a dictionary of text stand for.
   const std::vector<std::string>& dictionary(const FieldPlace& column) const;
+  // The same of records.
+  ArrowColumns records(const FieldPlace& column) const;
 
  private:
   struct Found {
@@ -181,6 +193,11 @@ class ArrowFile {
   LoadedBytes footer_;           // which columns_ points into
   std::vector<FieldPlace> columns_;
   std::map<std::int64_t, std::vector<std::string>> dictionaries_;
+  struct Records {
+    FieldPlace place;
+    std::vector<std::unique_ptr<ArrowBatch>> batches;
+  };
+  std::map<std::int64_t, Records> record_dictionaries_;
   std::vector<ArrowBatch> batches_;
 };
 

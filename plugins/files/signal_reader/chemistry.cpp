@@ -35,10 +35,10 @@ std::string_view word_of_kit(std::string_view kit) {
 }
 
 Kit kit_of(std::string_view kit) {
-  constexpr std::array<std::string_view, 34> r9_time = {"CS9109", "LRK001", "LWP001", "LWB001", "PSK004", "PBK004", "RAD001", "RAD002", "RAD003",
+  constexpr std::array<std::string_view, 35> r9_time = {"CS9109", "LRK001", "LWP001", "LWB001", "PSK004", "PBK004", "RAD001", "RAD002", "RAD003",
                                                         "RAD004", "RAS201", "RAB201", "RAB204", "RBK001", "RBK004", "RLB001", "RLI001", "RPB004",
                                                         "ULK001", "16S024", "RBP004", "MAP005", "MAP006", "NSK007", "LSK007", "NBD103", "NBD104",
-                                                        "LWK001", "LSK308", "PCB004", "CAS106", "DNA001", "LSK208", "EXP103"};
+                                                        "LWK001", "LSK308", "LSK309", "PCB004", "CAS106", "DNA001", "LSK208", "EXP103"};
   constexpr std::array<std::string_view, 5> q20 = {"LSK112", "NBD112", "RBK112", "RAD112", "Q20EA"};
   if (kit.empty()) return Kit::none;
   const std::string_view word = word_of_kit(kit);
@@ -92,9 +92,10 @@ const char* of_configuration(std::string_view configuration) {
     std::string_view part;
     const char* chemistry;
   };
-  constexpr std::array<Name, 10> names = {{{"R10.4.1", "dna_r10"},
+  constexpr std::array<Name, 11> names = {{{"R10.4.1", "dna_r10"},
                                            {"R10.4_", "dna_r10_4"},
                                            {"R10.3_", "dna_r10_3"},
+                                           {"DNA_R10_450", "dna_r10_0"},
                                            {"RNA004", "rna_004"},
                                            {"RNA_RP4", "rna_004"},
                                            {"R9P4P1-W97A", "rna_004"},
@@ -107,73 +108,141 @@ const char* of_configuration(std::string_view configuration) {
   return "";
 }
 
-}  // namespace
-
-Chemistry chemistry_of(const ChemistryFacts& facts) {
-  const std::string flow_cell = upper_case(facts.flow_cell), kit_name = upper_case(facts.kit), type = upper_case(facts.experiment_type);
-  const std::string configuration = upper_case(facts.configuration);
-  const Pore pore = pore_of_flow_cell(flow_cell);
-  const Kit kit = kit_of(kit_name);
-  const std::string configured = of_configuration(configuration);
-  const bool kit_is_known = kit != Kit::none && kit != Kit::unknown;
-  const bool is_slow = facts.rate_hz >= 3000 && facts.rate_hz <= 3012;  // of RNA001 and RNA002 alone
-  Chemistry found;
-  const auto doubt = [&](const std::string& text) { found.doubt += (found.doubt.empty() ? "" : ", and ") + text; };
-  const auto contradicts = [&] {
-    doubt("says the flow cell " + std::string(facts.flow_cell) + " and the sequencing kit '" + std::string(facts.kit) +
-          "', which do not belong together");
-  };
-
-  // RNA is the kit's matter, the pore that of the flow cell.
-  if (kit == Kit::rna_004) {
-    found.name = "rna_004";
-    if (pore != Pore::unknown && pore != Pore::rna_004) contradicts();
-  } else if (pore == Pore::rna_004) {
-    found.name = "rna_004";
-    if (kit_is_known) contradicts();
-  } else if (kit == Kit::rna_r9) {
-    // The first runs of RNA004 had the kit of RNA002 in their headers, and the rate of today's.
-    const bool is_early = configured == "rna_004" || (configured.empty() && facts.rate_hz == 4000 && flow_cell.starts_with("FLO-PRO"));
-    found.name = is_early ? "rna_004" : "rna_r9";
-    if (is_early && configured.empty()) doubt("says '" + std::string(facts.kit) + "' with 4000 Hz, as the first runs of RNA004 did");
-    if (pore != Pore::unknown && pore != Pore::r9 && pore != Pore::r9_5) contradicts();
-  } else if (type == "RNA" && kit != Kit::r10_4_1 && (pore == Pore::unknown || pore == Pore::r9 || pore == Pore::r9_5)) {
-    found.name = configured == "rna_004" ? "rna_004" : "rna_r9";
-    if (kit_is_known) doubt("says the experiment type rna and the sequencing kit '" + std::string(facts.kit) + "' of DNA");
-  } else if (pore != Pore::unknown) {
-    found.name = dna_name(pore);
-    const bool belongs = kit == Kit::r10_4_1 ? pore == Pore::r10_4_1
-                         : kit == Kit::q20   ? pore == Pore::r10_4 || pore == Pore::r9
-                                             : pore != Pore::r10_4_1 && pore != Pore::r10_4;
-    if (kit_is_known && !belongs) contradicts();
-    if (!kit_is_known && pore == Pore::r9 && is_slow) {
-      found.name = "rna_r9";
-      doubt("does not say whether it is of RNA, and has the rate of RNA002");
-    } else if (!kit_is_known && pore == Pore::r9 && type.empty() && configured.empty()) {
-      doubt("does not say whether its flow cell " + std::string(facts.flow_cell) + " was used for DNA or RNA");
-    }
-  } else if (kit == Kit::r10_4_1) {
-    found.name = "dna_r10";
-  } else if (kit == Kit::r9_time) {
-    found.name = "dna_r9";
-  } else if (!configured.empty()) {
-    found.name = configured;
-  } else {
-    found.name = is_slow ? "rna_r9" : "dna_r9";
-    if (kit == Kit::q20)
-      doubt("is of the sequencing kit '" + std::string(facts.kit) +
-            "', which was used with the pores R10.4 and R9.4.1, and does not say its flow cell");
-    else if (kit == Kit::none)
-      doubt("does not say its sequencing kit or its flow cell");
-  }
-  if (kit == Kit::unknown && pore == Pore::unknown && configured.empty())
-    doubt("is of the sequencing kit '" + std::string(facts.kit) + "', which sluice does not know");
-  // Where the basecaller was set up for another pore, the header was filled in wrongly, or the reads were.
-  if (!configured.empty() && configured != found.name) doubt("was basecalled as " + configured);
-  return found;
+// Samples per second that its runs have; 260 and 400 bases a second alike.
+bool has_rate(std::string_view chemistry, double rate_hz) {
+  if (chemistry == "rna_r9") return rate_hz >= 3000 && rate_hz <= 3012;
+  return rate_hz == 4000 || (chemistry == "dna_r10" && rate_hz == 5000);
 }
 
-Chemistry chemistry_of(const Slow5Header& header, std::uint32_t read_group) {
+// The facts as one case of the table after the other looks at them.
+class Judge {
+ public:
+  explicit Judge(const ChemistryFacts& facts)
+      : facts_(facts),
+        kit_name_(upper_case(facts.kit)),
+        type_(upper_case(facts.experiment_type)),
+        configuration_(upper_case(facts.configuration)),
+        configured_(of_configuration(configuration_)),
+        pore_(pore_of_flow_cell(upper_case(facts.flow_cell))),
+        kit_(kit_of(kit_name_)) {}
+
+  Chemistry verdict() {
+    // RNA is the kit's matter, the pore that of the flow cell.
+    if (kit_ == Kit::rna_004 || pore_ == Pore::rna_004)
+      take_rna_004();
+    else if (kit_ == Kit::rna_r9)
+      take_rna_r9();
+    else if (type_ == "RNA" && kit_ != Kit::r10_4_1 && may_be_rna())
+      take_type_rna();
+    else if (pore_ != Pore::unknown)
+      take_flow_cell();
+    else if (kit_is_known())
+      take_kit();
+    else
+      take_what_is_left();
+    add_general_doubts();
+    return std::move(found_);
+  }
+
+ private:
+  void take_rna_004() {
+    found_.name = "rna_004";
+    const bool belong = (kit_ == Kit::rna_004 || !kit_is_known()) && (pore_ == Pore::rna_004 || pore_ == Pore::unknown);
+    if (!belong) doubt_pair();
+  }
+  void take_rna_r9() {
+    // The first runs of RNA004 had the kit of RNA002 in their headers, and the rate of today's.
+    const bool has_sign = configured_.empty() && facts_.rate_hz == 4000 && word_of_kit(kit_name_) == "RNA002";
+    found_.name = has_sign || configured_ == "rna_004" ? "rna_004" : "rna_r9";
+    if (has_sign) doubt("says '" + std::string(facts_.kit) + "' with 4000 Hz, as the first runs of RNA004 did");
+    if (!may_be_rna()) doubt_pair();
+  }
+  void take_type_rna() {
+    const bool is_slow = has_rate("rna_r9", facts_.rate_hz);
+    found_.name = configured_ == "rna_004" || (configured_.empty() && facts_.rate_hz == 4000) ? "rna_004" : "rna_r9";
+    if (kit_is_known())
+      doubt("says the experiment type rna and the sequencing kit '" + std::string(facts_.kit) + "' of DNA");
+    else if (configured_.empty() && !is_slow && (facts_.rate_hz == 4000 || pore_ == Pore::unknown))
+      doubt("says that it is of RNA, and not by which sequencing kit");
+  }
+  void take_flow_cell() {
+    found_.name = dna_name(pore_);
+    const bool belong = kit_ == Kit::r10_4_1 ? pore_ == Pore::r10_4_1
+                        : kit_ == Kit::q20   ? pore_ == Pore::r10_4 || pore_ == Pore::r9
+                                             : pore_ != Pore::r10_4_1 && pore_ != Pore::r10_4;
+    if (kit_is_known()) {
+      if (!belong) doubt_pair();
+      return;
+    }
+    if (!may_be_rna() || !type_.empty()) return;
+    // DNA or RNA?
+    if (configured_ == "rna_r9" || configured_ == "rna_004") {
+      found_.name = configured_;
+    } else if (has_rate("rna_r9", facts_.rate_hz)) {
+      found_.name = "rna_r9";
+      doubt("does not say whether it is of RNA, and has the rate of RNA002");
+    } else if (configured_.empty()) {
+      doubt("does not say whether its flow cell " + std::string(facts_.flow_cell) + " was used for DNA or RNA");
+    }
+  }
+  void take_kit() {
+    found_.name = kit_ == Kit::r10_4_1 ? "dna_r10" : "dna_r9";
+    if (kit_ == Kit::r10_4_1) return;
+    constexpr std::array<std::string_view, 4> of_r9_time = {"dna_r9", "dna_r9_5", "dna_r10_0", "dna_r10_3"};
+    constexpr std::array<std::string_view, 3> of_q20 = {"dna_r10_4", "dna_r9", "dna_r10"};
+    if (kit_ == Kit::q20 ? is_one_of(configured_, of_q20) : is_one_of(configured_, of_r9_time))
+      found_.name = configured_;
+    else
+      doubt("is of the sequencing kit '" + std::string(facts_.kit) + "', which was used with the pores " +
+            (kit_ == Kit::q20 ? "R10.4 and R9.4.1" : "R9.4.1, R9.5, R10 and R10.3") + ", and does not say its flow cell");
+  }
+  void take_what_is_left() {
+    if (!configured_.empty()) {
+      found_.name = configured_;
+      return;
+    }
+    found_.name = has_rate("rna_r9", facts_.rate_hz) ? "rna_r9" : "dna_r9";
+    if (kit_ == Kit::unknown)
+      doubt("is of the sequencing kit '" + std::string(facts_.kit) + "', which sluice does not know");
+    else
+      doubt("does not say its sequencing kit or its flow cell");
+  }
+  void add_general_doubts() {
+    if (pore_ == Pore::unknown && !upper_case(facts_.flow_cell).empty())
+      doubt("is of the flow cell '" + std::string(facts_.flow_cell) + "', which sluice does not know");
+    if (type_ == "RNA" && !found_.name.starts_with("rna")) doubt("says the experiment type rna");
+    // Where the basecaller was set up for another pore, the header was filled in wrongly, or the reads were.
+    if (!configured_.empty() && configured_ != found_.name)
+      doubt("was basecalled as " + configured_ + " ('" + std::string(facts_.configuration) + "')");
+    if (facts_.rate_hz > 0 && !has_rate(found_.name, facts_.rate_hz))
+      doubt("has a sampling rate of " + std::to_string(static_cast<long long>(std::min(facts_.rate_hz, 1e15))) + " Hz, which runs of " + found_.name +
+            " do not have");
+    if (found_.name == "dna_r10" &&
+        (kit_name_.find("260") != std::string::npos || word_of_kit(kit_name_) == "APK114" || configuration_.find("260BPS") != std::string::npos))
+      doubt("is of 260 bases a second, and what is built in is of 400");
+  }
+
+  bool kit_is_known() const { return kit_ != Kit::none && kit_ != Kit::unknown; }
+  // R9.4.1 and R9.5 read both, as long as nothing else says which.
+  bool may_be_rna() const { return pore_ == Pore::unknown || pore_ == Pore::r9 || pore_ == Pore::r9_5; }
+  void doubt(const std::string& text) { found_.doubt += (found_.doubt.empty() ? "" : ", and ") + text; }
+  void doubt_pair() {
+    doubt("says the flow cell " + std::string(facts_.flow_cell) + " and the sequencing kit '" + std::string(facts_.kit) +
+          "', which do not belong together");
+  }
+
+  const ChemistryFacts& facts_;
+  std::string kit_name_, type_, configuration_, configured_;
+  Pore pore_;
+  Kit kit_;
+  Chemistry found_;
+};
+
+}  // namespace
+
+Chemistry chemistry_of(const ChemistryFacts& facts) { return Judge(facts).verdict(); }
+
+Chemistry chemistry_of(const Slow5Header& header, std::uint32_t read_group, std::string_view basecall_model) {
   const auto first_of = [&](std::initializer_list<std::string_view> names) {
     std::string_view value;
     for (const std::string_view name : names)
@@ -185,7 +254,7 @@ Chemistry chemistry_of(const Slow5Header& header, std::uint32_t read_group) {
   facts.kit = first_of({"sequencing_kit", "experiment_kit"});
   if (facts.kit == "genomic_dna" || facts.kit == "rna") facts.kit = {};  // what experiment_kit says in headers of 2016 and 2017
   facts.experiment_type = header.attribute("experiment_type", read_group);
-  facts.configuration = first_of({"basecall_config_filename", "basecall_model"});
+  facts.configuration = basecall_model.empty() ? first_of({"basecall_config_filename", "basecall_model"}) : basecall_model;
   const std::string_view rate = first_of({"sample_frequency", "sample_rate"});
   std::from_chars(rate.data(), rate.data() + rate.size(), facts.rate_hz);
   return chemistry_of(facts);

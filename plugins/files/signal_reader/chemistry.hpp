@@ -29,10 +29,11 @@ struct Chemistry {
 };
 
 // The flow cell has the pore, and the kit says whether it is RNA; each speaks alone where the other is missing, and the basecaller's configuration
-// where both are. Pairs, kits and flow cells: dorado's table of kits and uncalled4's presets (February 2026); experiment_type as f5c 1.6 reads it.
+// or model where both are. What contradicts, or is not enough, is a doubt. Pairs, kits and flow cells: dorado's table of kits and uncalled4's presets
+// (February 2026); experiment_type as f5c 1.6 reads it.
 Chemistry chemistry_of(const ChemistryFacts& facts);
 
-// Of a read group of a file.
-Chemistry chemistry_of(const Slow5Header& header, std::uint32_t read_group = 0);
+// Of a read group of a file. `basecall_model`: of its reads, "" if it is not known; it counts in place of the configuration in the header.
+Chemistry chemistry_of(const Slow5Header& header, std::uint32_t read_group = 0, std::string_view basecall_model = {});
 
 }  // namespace sluice::signal_reader

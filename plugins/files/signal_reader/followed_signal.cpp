@@ -39,8 +39,8 @@ FollowedLookup::Taken FollowedSignal::take_up(const Call& call, const FollowedLo
   const bool grows = growth == FollowedLookup::Growth::possible;
   const auto known = numbers_.find(&file);
   if (known == numbers_.end()) {
-    // What POD5 holds stands at its end.
-    if (grows && is_pod5(file.path)) return FollowedLookup::Taken::nothing;
+    // What such a file holds is known at its end.
+    if (grows && has_table(file.path)) return FollowedLookup::Taken::nothing;
     // Also of what is as long as it will be: the whole records of a truncated file are there.
     auto source = std::make_unique<Source>(file, SignalFile::Growth::possible, sources_.size());
     check_(source->file);

@@ -97,7 +97,7 @@ BuiltIndex build_index(const SignalFile& file, const ParallelLoop& parallel, Rep
 }
 
 SignalIndex load_or_build_index(const SignalFile& file, const ParallelLoop& parallel, IndexSource& source) {
-  if (file.header().records.format == FileFormat::pod5) {  // its table of reads is at hand
+  if (file.table() != nullptr) {  // its table of reads is at hand
     BuiltIndex built = build_index(file, parallel, std::move(source.repeated));
     source.repeated = std::move(built.repeated);
     return std::move(built.index);

@@ -33,10 +33,10 @@ std::int64_t modified(const struct stat& info) { return std::int64_t{1000000000}
 bool begins_as_pod5(std::span<const char> start_of_file) { return begins_with(start_of_file, signature); }
 bool begins_as_hdf5(std::span<const char> start_of_file) { return begins_with(start_of_file, hdf5_signature); }
 
-bool is_pod5(const std::string& path) {
+bool has_table(const std::string& path) {
   std::array<char, signature.size()> start{};
   std::ifstream file(path, std::ios::binary);
-  return file.read(start.data(), start.size()) && begins_as_pod5(start);
+  return file.read(start.data(), start.size()) && (begins_as_pod5(start) || begins_as_hdf5(start));
 }
 
 UnchangingFile::UnchangingFile(std::string path, int descriptor) : path_(std::move(path)), descriptor_(descriptor) {

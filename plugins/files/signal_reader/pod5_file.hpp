@@ -18,7 +18,8 @@ namespace sluice::signal_reader {
 // Does a file that begins so claim to be POD5? To be HDF5, as FAST5 files are?
 bool begins_as_pod5(std::span<const char> start_of_file);
 bool begins_as_hdf5(std::span<const char> start_of_file);
-bool is_pod5(const std::string& path);
+// Is it a file whose reads are known when it is whole, POD5 or HDF5?
+bool has_table(const std::string& path);
 
 // A file that must stay as it is while it is read. Throws Failure (input) with its name when it does not.
 class UnchangingFile final : public ByteSource {

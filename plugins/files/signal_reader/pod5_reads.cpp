@@ -36,12 +36,15 @@ void append(std::string& bytes, T value) {
   bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
 }
 
+// In files of the first versions, to lib-pod5 0.0.37, what reads share stands in dictionaries of records, later in columns and a table of runs.
+bool is_of_records(const FieldPlace& column) { return column.field->type_type() == arrow::ipc::Type::Struct; }
+
 // The values of a column of texts of which a table may lack it.
-std::vector<std::string> texts_of(const ArrowFile& table, std::string_view name) {
+std::vector<std::string> texts_of(const ArrowColumns& table, std::string_view name) {
   std::vector<std::string> texts;
   const FieldPlace* column = table.find(name);
-  for (std::size_t b = 0; b < table.batches(); ++b) {
-    const ArrowBatch& batch = table.batch(b);
+  for (const ArrowBatch* const one : table.batches) {
+    const ArrowBatch& batch = *one;
     if (column == nullptr) {
       texts.resize(texts.size() + batch.rows());
       continue;
@@ -54,11 +57,11 @@ std::vector<std::string> texts_of(const ArrowFile& table, std::string_view name)
 }
 
 // Of a map of texts, what stands under `key` in each row.
-std::vector<std::string> entries_of(const ArrowFile& table, std::string_view name, std::string_view key) {
+std::vector<std::string> entries_of(const ArrowColumns& table, std::string_view name, std::string_view key) {
   std::vector<std::string> found;
   const FieldPlace* column = table.find(name);
-  for (std::size_t b = 0; b < table.batches(); ++b) {
-    const ArrowBatch& batch = table.batch(b);
+  for (const ArrowBatch* const one : table.batches) {
+    const ArrowBatch& batch = *one;
     const std::size_t first = found.size();
     found.resize(first + batch.rows());
     if (column == nullptr) continue;
@@ -76,12 +79,12 @@ std::vector<std::string> entries_of(const ArrowFile& table, std::string_view nam
 }
 
 template <class T>
-std::vector<double> numbers_of(const ArrowFile& table, std::string_view name) {
+std::vector<double> numbers_of(const ArrowColumns& table, std::string_view name) {
   std::vector<double> numbers;
   const FieldPlace& column = table.column(name);
-  for (std::size_t b = 0; b < table.batches(); ++b) {
-    const Values<T> values = table.batch(b).numbers<T>(column);
-    require(values.size() == table.batch(b).rows(), "a column is shorter than its table");
+  for (const ArrowBatch* const batch : table.batches) {
+    const Values<T> values = batch->numbers<T>(column);
+    require(values.size() == batch->rows(), "a column is shorter than its table");
     for (std::size_t row = 0; row < values.size(); ++row) numbers.push_back(static_cast<double>(values[row]));
   }
   return numbers;
@@ -104,7 +107,7 @@ LoadedBytes footer_of(const ByteSource& file) {
 
 }  // namespace
 
-std::unique_ptr<ArrowFile> Pod5Reads::table(int content, const char* name) const {
+std::unique_ptr<ArrowFile> Pod5Reads::table(int content) const {
   const LoadedBytes footer = footer_of(file_);
   for (const pod5::EmbeddedFile* embedded : *flatbuffers::GetRoot<pod5::Footer>(footer.span().data())->contents()) {
     if (embedded == nullptr || static_cast<int>(embedded->content()) != content) continue;
@@ -112,24 +115,27 @@ std::unique_ptr<ArrowFile> Pod5Reads::table(int content, const char* name) const
     require(offset % alignment == 0 && offset <= file_.size() && length <= file_.size() - offset, "its footer names a table outside of it");
     return std::make_unique<ArrowFile>(file_, offset, length);
   }
-  throw FormatProblem(std::string("it has no table of ") + name);
+  return nullptr;
 }
 
 Pod5Reads::Pod5Reads(const ByteSource& file) : file_(file) {
-  const auto open = [&](pod5::Content content, const char* name) { return table(static_cast<int>(content), name); };
-  const std::unique_ptr<ArrowFile> runs = open(pod5::Content::RunInfo, "runs, as files of the first versions (`pod5 update` makes a new one)");
-  signal_table_ = open(pod5::Content::Signal, "signal");
-  reads_table_ = open(pod5::Content::Reads, "reads");
+  const std::unique_ptr<ArrowFile> runs = table(static_cast<int>(pod5::Content::RunInfo));
+  signal_table_ = table(static_cast<int>(pod5::Content::Signal));
+  reads_table_ = table(static_cast<int>(pod5::Content::Reads));
+  require(signal_table_ != nullptr && reads_table_ != nullptr, "it has no tables of reads and their signal");
   header_.version[0] = 1;
   header_.records = {FileFormat::pod5, RecordCompression::none, SignalCompression::none};
-  read_runs(*runs);
+  if (runs != nullptr)
+    read_runs(runs->columns());
+  else
+    read_runs(reads_table_->records(reads_table_->column("run_info")));
   read_signal(*signal_table_);
   read_reads(*reads_table_);
   // Every piece of signal belongs to one read: records that together are larger than the file would be no reads.
   require(end_ <= file.size(), "its reads claim more signal than it has");
 }
 
-void Pod5Reads::read_runs(const ArrowFile& table) {
+void Pod5Reads::read_runs(const ArrowColumns& table) {
   table.column("acquisition_id");  // is in every file, and has bytes for each row: without it any number of rows could be claimed
   const std::vector<std::string> ids = texts_of(table, "acquisition_id"), kits = texts_of(table, "sequencing_kit"),
                                  flow_cells = texts_of(table, "flow_cell_id"), products = texts_of(table, "flow_cell_product_code");
@@ -140,13 +146,17 @@ void Pod5Reads::read_runs(const ArrowFile& table) {
   const std::vector<double> most = numbers_of<std::int16_t>(table, "adc_max"), least = numbers_of<std::int16_t>(table, "adc_min"),
                             rates = numbers_of<std::uint16_t>(table, "sample_rate");
   header_.read_groups = std::max(static_cast<std::uint32_t>(ids.size()), 1U);  // a file without reads names no run
-  std::vector<std::string> run_kits, run_products, run_rates;
+  // Milliseconds since 1970.
+  const std::vector<double> starts = table.find("acquisition_start_time") == nullptr ? std::vector<double>(ids.size(), -1)
+                                                                                     : numbers_of<std::int64_t>(table, "acquisition_start_time");
+  std::vector<std::string> run_kits, run_products, run_rates, run_starts;
   for (std::size_t run = 0; run < ids.size(); ++run) {
     // Scale and offset alone make pA of levels; where the converter's range makes no sense, any digitisation serves.
     runs_.push_back({ids[run], std::max(most[run] - least[run] + 1, 1.0), rates[run]});
     run_kits.push_back(kits[run].empty() ? tag_kits[run] : kits[run]);
     run_products.push_back(products[run].empty() ? tag_products[run] : products[run]);
     run_rates.push_back(std::to_string(static_cast<int>(rates[run])));
+    run_starts.push_back(starts[run] < 0 ? std::string() : std::to_string(static_cast<std::int64_t>(starts[run])));
   }
   header_.attributes = {{"run_id", ids},
                         {"experiment_type", types},
@@ -154,7 +164,8 @@ void Pod5Reads::read_runs(const ArrowFile& table) {
                         {"flow_cell_id", flow_cells},
                         {"flow_cell_product_code", run_products},
                         {"basecall_config_filename", configurations},
-                        {"sample_frequency", run_rates}};
+                        {"sample_frequency", run_rates},
+                        {"acquisition_start_time", run_starts}};
 }
 
 void Pod5Reads::read_signal(const ArrowFile& table) {
@@ -202,8 +213,14 @@ void Pod5Reads::for_each_piece(const Read& read, Use&& use) const {
     if (const Piece one = piece(columns.signal_row[i]); one.samples > 0) use(one);
 }
 
-std::vector<std::uint32_t> Pod5Reads::runs_of(const std::vector<std::string>& dictionary) const {
+// What a number in the column of runs stands for: the place of one among runs_.
+std::vector<std::uint32_t> Pod5Reads::runs_of(const FieldPlace& column) const {
   std::vector<std::uint32_t> runs;
+  if (is_of_records(column)) {
+    for (std::size_t run = 0; run < runs_.size(); ++run) runs.push_back(static_cast<std::uint32_t>(run));
+    return runs;
+  }
+  const std::vector<std::string>& dictionary = reads_table_->dictionary(column);
   for (const std::string& id : dictionary) {
     const auto found = std::find_if(runs_.begin(), runs_.end(), [&](const Run& run) { return run.id == id; });
     require(found != runs_.end(), "its reads name a run that its table of runs does not have");
@@ -213,19 +230,33 @@ std::vector<std::uint32_t> Pod5Reads::runs_of(const std::vector<std::string>& di
 }
 
 void Pod5Reads::read_reads(const ArrowFile& table) {
-  const FieldPlace &id = table.column("read_id"), &signal = table.column("signal"), &offset = table.column("calibration_offset"),
-                   &scale = table.column("calibration_scale"), &run = table.column("run_info");
+  const FieldPlace &id = table.column("read_id"), &signal = table.column("signal"), &run = table.column("run_info");
   const FieldPlace* samples = table.find("num_samples");
-  const std::vector<std::uint32_t> runs = runs_of(table.dictionary(run));
+  const std::vector<std::uint32_t> runs = runs_of(run);
+  const FieldPlace* const calibration = table.find("calibration");
+  if (calibration != nullptr) {
+    const ArrowColumns records = table.records(*calibration);
+    offsets_ = numbers_of<float>(records, "offset");
+    scales_ = numbers_of<float>(records, "scale");
+  }
   for (std::size_t b = 0; b < table.batches(); ++b) {
     const ArrowBatch& batch = table.batch(b);
-    ReadColumns columns{
-        batch.fixed_bytes(id, id_bytes), batch.numbers<float>(offset), batch.numbers<float>(scale), batch.indexes(run), batch.lists(signal), {}};
+    ReadColumns columns{.ids = batch.fixed_bytes(id, id_bytes), .run = batch.indexes(run), .signal = batch.lists(signal)};
     columns.signal_row = batch.numbers<std::uint64_t>(signal.children[0]);
-    const std::size_t rows = batch.rows();
-    require(columns.ids.size() == rows * id_bytes && columns.offset.size() == rows && columns.scale.size() == rows && columns.run.size() == rows &&
-                columns.signal.rows() == rows,
+    if (calibration != nullptr) {
+      columns.calibration = batch.indexes(*calibration);
+    } else {
+      columns.offset = batch.numbers<float>(table.column("calibration_offset"));
+      columns.scale = batch.numbers<float>(table.column("calibration_scale"));
+    }
+    const std::size_t rows = batch.rows(), calibrated = calibration != nullptr ? columns.calibration.size() : columns.offset.size();
+    require(columns.ids.size() == rows * id_bytes && calibrated == rows && (calibration != nullptr || columns.scale.size() == rows) &&
+                columns.run.size() == rows && columns.signal.rows() == rows,
             "the table of reads is damaged");
+    for (std::size_t row = 0; row < columns.calibration.size(); ++row)
+      require(
+          columns.calibration[row] >= 0 && static_cast<std::size_t>(columns.calibration[row]) < offsets_.size() && offsets_.size() == scales_.size(),
+          "a read names a calibration that is not there");
     read_columns_.push_back(columns);
     const Values<std::uint64_t> sample_counts = samples == nullptr ? Values<std::uint64_t>() : batch.numbers<std::uint64_t>(*samples);
     for (std::size_t row = 0; row < rows; ++row) {
@@ -249,21 +280,21 @@ void Pod5Reads::read_reads(const ArrowFile& table) {
   }
 }
 
-// As those of a BLOW5 record.
 std::string Pod5Reads::fields_of(const Read& read) const {
   const ReadColumns& columns = read_columns_[read.batch];
   const Run& run = runs_[read.run];
   const std::string name = uuid_text(columns.ids.substr(read.row * id_bytes, id_bytes));
-  std::string fields;
-  append(fields, static_cast<std::uint16_t>(name.size()));
-  fields += name;
-  append(fields, read.run);
-  append(fields, run.digitisation);
-  append(fields, static_cast<double>(columns.offset[read.row]));
-  append(fields, static_cast<double>(columns.scale[read.row]) * run.digitisation);  // range: the same pA from both
-  append(fields, run.sample_rate);
-  append(fields, read.samples);
-  return fields;
+  const auto number = static_cast<std::size_t>(columns.calibration.size() > 0 ? columns.calibration[read.row] : 0);
+  const bool has_own = columns.calibration.size() == 0;
+  const double offset = has_own ? static_cast<double>(columns.offset[read.row]) : offsets_[number];
+  const double scale = has_own ? static_cast<double>(columns.scale[read.row]) : scales_[number];
+  return fields_text({.read_id = name,
+                      .read_group = read.run,
+                      .digitisation = run.digitisation,
+                      .offset = offset,
+                      .range = scale * run.digitisation,  // the same pA from both
+                      .sampling_rate = run.sample_rate,
+                      .sample_count = read.samples});
 }
 
 const Pod5Reads::Read& Pod5Reads::read_at(RecordPlace place) const {

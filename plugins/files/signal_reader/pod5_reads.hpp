@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #pragma once
-// A POD5 file as a sequence of records like those of an uncompressed BLOW5 file: a read's name and calibration, then its signal as the file holds it.
-// A record has no bytes of its own in the file, but a place among the bytes of all records, one after the other, in the order of the reads table.
+// A POD5 file as a table of records, in the order of its table of reads.
 
 #include <cstddef>
 #include <cstdint>
@@ -13,26 +12,21 @@
 
 #include "signal_reader/arrow_file.hpp"
 #include "signal_reader/byte_source.hpp"
-#include "signal_reader/signal_index.hpp"
-#include "signal_reader/slow5_format.hpp"
+#include "signal_reader/record_table.hpp"
 
 namespace sluice::signal_reader {
 
 // What is said of the reads is held in memory, their signal is read where it is asked for. Throws FormatProblem.
-class Pod5Reads {
+class Pod5Reads final : public RecordTable {
  public:
   // The file must outlive the object.
   explicit Pod5Reads(const ByteSource& file);
 
-  // What a BLOW5 header would say; a read group is a run.
-  const Slow5Header& header() const { return header_; }
-  std::size_t size() const { return reads_.size(); }
-  // Bytes of all records.
-  std::uint64_t bytes() const { return reads_.empty() ? 0 : end_; }
-  // The record at this place; of none: bytes = 0.
-  RecordPlace place_at(std::uint64_t offset) const;
-  // The place of the first record that begins at `offset` or behind it, or the end; `before`: how many there are in front of it.
-  std::uint64_t begin_from(std::uint64_t offset, std::uint64_t& before) const;
+  const Slow5Header& header() const override { return header_; }
+  std::size_t size() const override { return reads_.size(); }
+  std::uint64_t bytes() const override { return reads_.empty() ? 0 : end_; }
+  RecordPlace place_at(std::uint64_t offset) const override;
+  std::uint64_t begin_from(std::uint64_t offset, std::uint64_t& before) const override;
   // Where the read of the record at a place that place_at() gave stands in the table of reads, and its run and samples.
   struct TableRow {
     std::size_t batch = 0, row = 0;
@@ -42,10 +36,8 @@ class Pod5Reads {
   };
   TableRow row_at(RecordPlace place) const;
   const ArrowFile& reads_table() const { return *reads_table_; }
-  // The first bytes of the record at a place that place_at() gave. Thread-safe.
-  void copy(RecordPlace place, char* to, std::size_t bytes) const;
-  // The bytes of such a record that stand before its signal.
-  std::string fields(RecordPlace place) const { return fields_of(read_at(place)); }
+  void copy(RecordPlace place, char* to, std::size_t bytes) const override;
+  std::string fields(RecordPlace place) const override { return fields_of(read_at(place)); }
 
  private:
   struct Run {
@@ -61,10 +53,11 @@ class Pod5Reads {
   // The columns of one batch of a table.
   struct ReadColumns {
     std::string_view ids;
-    Values<float> offset, scale;
+    Values<float> offset = {}, scale = {};  // or
+    Values<std::int16_t> calibration = {};  // numbers of offsets_ and scales_
     Values<std::int16_t> run;
     Extents signal;
-    Values<std::uint64_t> signal_row;
+    Values<std::uint64_t> signal_row = {};
   };
   struct SignalColumns {
     std::uint64_t first_row = 0;
@@ -78,11 +71,12 @@ class Pod5Reads {
     std::uint32_t bytes = 0, samples = 0;
   };
 
-  std::unique_ptr<ArrowFile> table(int content, const char* name) const;
-  void read_runs(const ArrowFile& table);
+  // Null where there is none.
+  std::unique_ptr<ArrowFile> table(int content) const;
+  void read_runs(const ArrowColumns& table);
   void read_signal(const ArrowFile& table);
   void read_reads(const ArrowFile& table);
-  std::vector<std::uint32_t> runs_of(const std::vector<std::string>& dictionary) const;
+  std::vector<std::uint32_t> runs_of(const FieldPlace& column) const;
   Piece piece(std::uint64_t signal_row) const;
   const Read& read_at(RecordPlace place) const;
   // Calls use(piece) for the pieces of a read that hold samples.
@@ -95,6 +89,7 @@ class Pod5Reads {
   std::unique_ptr<ArrowFile> reads_table_, signal_table_;  // which the columns point into
   Slow5Header header_;
   std::vector<Run> runs_;
+  std::vector<double> offsets_, scales_;  // of the first versions
   std::vector<ReadColumns> read_columns_;
   std::vector<SignalColumns> signal_columns_;
   std::vector<Read> reads_;

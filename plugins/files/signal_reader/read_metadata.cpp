@@ -148,12 +148,56 @@ std::int64_t number_at(const ArrowFile& table, const char* name, const Pod5Reads
   return at.row < values.size() ? static_cast<std::int64_t>(values[at.row]) : ReadMetadata::unknown;
 }
 
+// Of a column with a dictionary of records, as files of the first versions have them: where the record of a row is. Null: there is no such column.
+struct RecordPlaceInDictionary {
+  const ArrowBatch* batch = nullptr;
+  std::size_t row = 0;
+  const FieldPlace* column = nullptr;
+};
+RecordPlaceInDictionary record_at(const ArrowFile& table, const char* name, const char* column, const Pod5Reads::TableRow& at) {
+  const FieldPlace* const place = table.find(name);
+  if (place == nullptr || place->field->type_type() != arrow::ipc::Type::Struct) return {};
+  const Values<std::int16_t> numbers = table.batch(at.batch).indexes(*place);
+  if (at.row >= numbers.size() || numbers[at.row] < 0) return {};
+  auto row = static_cast<std::size_t>(numbers[at.row]);
+  const ArrowColumns records = table.records(*place);
+  for (const ArrowBatch* const batch : records.batches) {
+    if (row < batch->rows()) return {batch, row, records.find(column)};
+    row -= batch->rows();
+  }
+  return {};
+}
+
+template <class T>
+std::int64_t number_in_record(const ArrowFile& table, const char* name, const char* column, const Pod5Reads::TableRow& at) {
+  const RecordPlaceInDictionary record = record_at(table, name, column, at);
+  if (record.column == nullptr) return ReadMetadata::unknown;
+  const Values<T> values = record.batch->numbers<T>(*record.column);
+  return record.row < values.size() ? static_cast<std::int64_t>(values[record.row]) : ReadMetadata::unknown;
+}
+
 // Files of lib-pod5 0.3.47 have a channel of 32 bits, later ones a second column of them: the first one is 0 there where it cannot hold the number.
 std::int64_t channel_at(const ArrowFile& table, const Pod5Reads::TableRow& at) {
+  if (table.find("pore") != nullptr) return number_in_record<std::uint16_t>(table, "pore", "channel", at);
   if (table.find("channel_32bit") != nullptr) return number_at<std::uint32_t>(table, "channel_32bit", at);
   const FieldPlace* column = table.find("channel");
   const arrow::ipc::Int* type = column == nullptr ? nullptr : column->field->type_as_Int();
   return type != nullptr && type->bit_width() == 32 ? number_at<std::uint32_t>(table, "channel", at) : number_at<std::uint16_t>(table, "channel", at);
+}
+
+std::string end_reason_at(const ArrowFile& table, const Pod5Reads::TableRow& at) {
+  const FieldPlace* const column = table.find("end_reason");
+  if (column == nullptr) return {};
+  if (column->field->type_type() == arrow::ipc::Type::Struct) {
+    const RecordPlaceInDictionary record = record_at(table, "end_reason", "name", at);
+    if (record.column == nullptr) return {};
+    const TextColumn names = record.batch->text(*record.column);
+    return record.row < names.extents.rows() ? std::string(names[record.row]) : std::string();
+  }
+  const Values<std::int16_t> numbers = table.batch(at.batch).indexes(*column);
+  const std::vector<std::string>& reasons = table.dictionary(*column);
+  const bool is_there = at.row < numbers.size() && numbers[at.row] >= 0 && static_cast<std::size_t>(numbers[at.row]) < reasons.size();
+  return is_there ? reasons[static_cast<std::size_t>(numbers[at.row])] : std::string();
 }
 
 }  // namespace
@@ -170,6 +214,21 @@ bool read_metadata(std::span<const char> stored, const Slow5Header& header, Reco
                                                     : parse_binary(auxiliary, header, metadata);
 }
 
+ReadMetadata read_metadata(const Fast5Reads& reads, RecordPlace place) {
+  const Fast5Table::Read& read = reads.read_at(place);
+  ReadMetadata metadata;
+  metadata.read_group = read.run;
+  metadata.sample_count = read.samples;
+  metadata.sampling_rate = read.sampling_rate;
+  metadata.channel = read.channel;
+  metadata.mux = read.mux;
+  metadata.read_number = read.read_number;
+  metadata.start_sample = read.start_sample;
+  put_real("median_before", read.median_before, metadata);
+  if (read.end_reason >= 0) metadata.end_reason = reads.table().end_reasons[static_cast<std::size_t>(read.end_reason)];
+  return metadata;
+}
+
 ReadMetadata read_metadata(const Pod5Reads& reads, RecordPlace place) {
   const Pod5Reads::TableRow at = reads.row_at(place);
   const ArrowFile& table = reads.reads_table();
@@ -178,19 +237,15 @@ ReadMetadata read_metadata(const Pod5Reads& reads, RecordPlace place) {
   metadata.sample_count = at.samples;
   metadata.sampling_rate = at.sampling_rate;
   metadata.channel = channel_at(table, at);
-  metadata.mux = number_at<std::uint8_t>(table, "well", at);
+  metadata.mux =
+      table.find("pore") != nullptr ? number_in_record<std::uint8_t>(table, "pore", "well", at) : number_at<std::uint8_t>(table, "well", at);
   metadata.read_number = number_at<std::uint32_t>(table, "read_number", at);
   metadata.start_sample = number_at<std::uint64_t>(table, "start", at);
   if (const FieldPlace* column = table.find("median_before")) {
     const Values<float> values = table.batch(at.batch).numbers<float>(*column);
     if (at.row < values.size()) metadata.median_before = static_cast<double>(values[at.row]);
   }
-  if (const FieldPlace* column = table.find("end_reason")) {
-    const Values<std::int16_t> numbers = table.batch(at.batch).indexes(*column);
-    const auto& reasons = table.dictionary(*column);
-    if (at.row < numbers.size() && numbers[at.row] >= 0 && static_cast<std::size_t>(numbers[at.row]) < reasons.size())
-      metadata.end_reason = reasons[static_cast<std::size_t>(numbers[at.row])];
-  }
+  metadata.end_reason = end_reason_at(table, at);
   return metadata;
 }
 

@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 
+#include "signal_reader/fast5_file.hpp"
 #include "signal_reader/pod5_file.hpp"
 #include "signal_reader/slow5_format.hpp"
 
@@ -26,6 +27,9 @@ struct ReadMetadata {
 
 // Of a BLOW5 or SLOW5 record as it lies in the file. False: it can't be decompressed, or its fields are no such.
 bool read_metadata(std::span<const char> stored, const Slow5Header& header, RecordDecoder& decoder, ReadMetadata& metadata);
+
+// Of the record at a place of a FAST5 file.
+ReadMetadata read_metadata(const Fast5Reads& reads, RecordPlace place);
 
 // Of the record at a place of a POD5 file. Throws FormatProblem.
 ReadMetadata read_metadata(const Pod5Reads& reads, RecordPlace place);

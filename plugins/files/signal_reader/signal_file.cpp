@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "signal_reader/fast5_file.hpp"
 #include "signal_reader/pod5_file.hpp"
 
 namespace sluice::signal_reader {
@@ -31,20 +32,23 @@ SignalFile::SignalFile(std::string path, Growth growth) : path_(std::move(path))
   if (file_.number < 0) throw Failure::input("cannot open signal file '" + path_ + "': " + system_text(), "check the path of the signal file");
   struct stat info {};
   if (::fstat(file_.number, &info) != 0 || S_ISDIR(info.st_mode))
-    fail("is not a file", "give one BLOW5, SLOW5 or POD5 file; `slow5tools merge` joins many");
+    fail("is not a file", "give one BLOW5, SLOW5, POD5 or FAST5 file; `slow5tools merge` joins many");
   const auto file_bytes = static_cast<std::uint64_t>(info.st_size);
   if (file_bytes == 0) fail("is empty");
   std::vector<char> start(static_cast<std::size_t>(std::min<std::uint64_t>(file_bytes, 8)));
   start.resize(read_bytes(0, start.data(), start.size()));
   if (begins_as_pod5(start)) {
     pod5_ = std::make_unique<Pod5File>(path_, file_.number);
-    header_ = pod5_->reads().header();
-    extent_ = {0, pod5_->reads().bytes()};
+    table_ = &pod5_->reads();
+  } else if (begins_as_hdf5(start)) {
+    fast5_ = std::make_unique<Fast5File>(path_, file_.number);
+    table_ = &fast5_->reads();
+    file_.close();
+  }
+  if (table_ != nullptr) {
+    extent_ = {0, table_->bytes()};
     return;
   }
-  if (begins_as_hdf5(start))
-    fail("is a FAST5 file, which sluice does not read",
-         "convert it: `pod5 convert fast5 FILE.fast5 --output reads.pod5`, or `slow5tools f2s FILE.fast5 -o reads.blow5`");
   std::string problem;
   HeaderStatus status = HeaderStatus::incomplete;
   for (std::size_t want = 64 * 1024; status == HeaderStatus::incomplete; want *= 4) {
@@ -54,7 +58,7 @@ SignalFile::SignalFile(std::string path, Growth growth) : path_(std::move(path))
     if (status == HeaderStatus::incomplete && (start.size() == file_bytes || want >= max_header_bytes))
       fail("is truncated or damaged: its header does not end", "copy the file again and compare checksums");
   }
-  if (status == HeaderStatus::not_slow5) fail("is not a SLOW5 or BLOW5 file: " + problem, "give BLOW5, SLOW5 or POD5 files");
+  if (status == HeaderStatus::not_slow5) fail("is not a SLOW5 or BLOW5 file: " + problem, "give BLOW5, SLOW5, POD5 or FAST5 files");
   if (status == HeaderStatus::unsupported) fail("cannot be read: " + problem, "convert it with `slow5tools view -c zlib -s svb-zd`");
   if (status == HeaderStatus::malformed) fail("is damaged: " + problem, "copy the file again and compare checksums");
   if (growth == Growth::possible) {
@@ -85,13 +89,18 @@ bool SignalFile::has_mark_at(std::uint64_t offset) const {
   return read_bytes(offset, end, blow5_end.size()) == blow5_end.size() && std::string_view(end, blow5_end.size()) == blow5_end;
 }
 
+const Slow5Header& SignalFile::header() const { return table_ != nullptr ? table_->header() : header_; }
+
+std::uint64_t SignalFile::memory() const { return fast5_ ? sizeof *this + path_.size() + fast5_->reads().memory() : 0; }
+
 std::uint64_t SignalFile::file_bytes() const {
+  if (fast5_) return fast5_->file_bytes();
   struct stat info {};
   return ::fstat(file_.number, &info) == 0 ? static_cast<std::uint64_t>(info.st_size) : 0;
 }
 
 void SignalFile::extend() {
-  if (pod5_) return;
+  if (table_ != nullptr) return;
   const std::uint64_t all = file_bytes();
   if (header_.records.format == FileFormat::blow5) {
     std::uint64_t bytes = 0;
@@ -116,7 +125,7 @@ void SignalFile::extend() {
 }
 
 void SignalFile::check_end() const {
-  if (pod5_) return;
+  if (table_ != nullptr) return;
   const std::uint64_t left = file_bytes() - std::min(file_bytes(), extent_.end);
   if (header_.records.format == FileFormat::slow5) {
     if (left > 0) fail("is truncated: it ends without a newline", "copy the file again and compare checksums");
@@ -125,8 +134,8 @@ void SignalFile::check_end() const {
   }
 }
 
-FileDescriptor::~FileDescriptor() {
-  if (number >= 0) ::close(number);
+void FileDescriptor::close() {
+  if (number >= 0) ::close(std::exchange(number, -1));
 }
 
 void SignalFile::fail(const std::string& what, std::string remedy) const {
@@ -149,12 +158,15 @@ std::size_t SignalFile::stored_bytes(const Slow5Header& header, RecordPlace plac
   return static_cast<std::size_t>(place.bytes) - bytes_around(header.records.format);
 }
 
-std::size_t SignalFile::bytes_around(FileFormat format) { return format == FileFormat::pod5 ? 0 : format == FileFormat::blow5 ? size_field : 1; }
+std::size_t SignalFile::bytes_around(FileFormat format) {
+  if (format == FileFormat::pod5 || format == FileFormat::fast5) return 0;
+  return format == FileFormat::blow5 ? size_field : 1;
+}
 
 void SignalFile::read(RecordPlace place, char* stored) const {
   const char* const remedy = "remove the .idx file beside it: it was made from another file, and is made anew when missing";
-  const std::size_t bytes = stored_bytes(header_, place);
-  if (pod5_) return pod5_->reads().copy(place, stored, bytes);
+  const std::size_t bytes = stored_bytes(header(), place);
+  if (table_ != nullptr) return table_->copy(place, stored, bytes);
   if (header_.records.format == FileFormat::slow5) {
     if (read_bytes(place.offset, stored, bytes) != bytes) fail("is shorter than its index says", remedy);
     return;
@@ -166,10 +178,10 @@ void SignalFile::read(RecordPlace place, char* stored) const {
 }
 
 bool SignalFile::read_if_there(RecordPlace place, std::vector<char>& stored) const {
-  if (pod5_) {
-    if (place.bytes == 0 || pod5_->reads().place_at(place.offset).bytes != place.bytes) return false;
+  if (table_ != nullptr) {
+    if (place.bytes == 0 || table_->place_at(place.offset).bytes != place.bytes) return false;
     stored.resize(static_cast<std::size_t>(place.bytes));
-    pod5_->reads().copy(place, stored.data(), stored.size());
+    table_->copy(place, stored.data(), stored.size());
     return true;
   }
   const bool is_text = header_.records.format == FileFormat::slow5;
@@ -183,16 +195,16 @@ bool SignalFile::read_if_there(RecordPlace place, std::vector<char>& stored) con
 }
 
 void SignalFile::read_beginning(RecordPlace place, char* stored, std::size_t bytes) const {
-  if (pod5_) return pod5_->reads().copy(place, stored, bytes);
+  if (table_ != nullptr) return table_->copy(place, stored, bytes);
   const std::uint64_t before = header_.records.format == FileFormat::blow5 ? size_field : 0;
   if (read_bytes(place.offset + before, stored, bytes) != bytes) fail("has become shorter while it was read");
 }
 
 RecordStatus SignalFile::read_fields(RecordPlace place, RecordDecoder& decoder, std::vector<char>& stored, SignalRecord& record) const {
-  if (pod5_) {
-    const std::string fields = pod5_->reads().fields(place);
+  if (table_ != nullptr) {
+    const std::string fields = table_->fields(place);
     stored.assign(fields.begin(), fields.end());
-    return decoder.decode_fields(stored, header_.records, record);
+    return decoder.decode_fields(stored, header().records, record);
   }
   const std::size_t all = stored_bytes(header_, place);
   // The name is in the first bytes; zstd needs its whole first block (128 KiB at most) to yield them.
@@ -208,7 +220,7 @@ RecordStatus SignalFile::read_fields(RecordPlace place, RecordDecoder& decoder, 
 }
 
 void SignalFile::will_need(std::uint64_t offset, std::uint64_t bytes) const {
-  if (pod5_) return;  // its records do not lie where their places say
+  if (table_ != nullptr) return;  // its records do not lie where their places say
   const std::uint64_t end = offset < extent_.end ? offset + std::min(bytes, extent_.end - offset) : offset;
   for (; offset < end; offset += read_ahead_piece)
     static_cast<void>(
@@ -216,7 +228,7 @@ void SignalFile::will_need(std::uint64_t offset, std::uint64_t bytes) const {
 }
 
 RecordPlace SignalFile::place_at(std::uint64_t offset) const {
-  if (pod5_) return pod5_->reads().place_at(offset);
+  if (table_ != nullptr) return table_->place_at(offset);
   if (offset == extent_.end) return {offset, 0};
   std::uint64_t size = 0;
   if (extent_.end - offset < 8 || read_bytes(offset, reinterpret_cast<char*>(&size), sizeof size) != sizeof size || size > extent_.end - offset - 8)
@@ -227,12 +239,12 @@ RecordPlace SignalFile::place_at(std::uint64_t offset) const {
 
 RecordCursor::RecordCursor(const SignalFile& file, ByteRange range) : RecordCursor(file) {
   const std::uint64_t first = offset_;
-  if (const Pod5File* const pod5 = file.pod5(); pod5 != nullptr && !range.is_whole()) {
+  if (const RecordTable* const table = file.table(); table != nullptr && !range.is_whole()) {
     const auto scaled = [&](std::uint64_t byte) {
       return byte == ByteRange::no_end ? byte : InputPart::scaled(file.extent().end, byte, std::max<std::uint64_t>(file.file_bytes(), 1));
     };
     range = {scaled(range.begin), scaled(range.end)};
-    offset_ = pod5->reads().begin_from(range.begin, records_);
+    offset_ = table->begin_from(range.begin, records_);
   } else if (file.header().records.format == FileFormat::slow5 && range.begin > first) {
     counted_from_ = range.begin;
     offset_ = range.begin - 1;
@@ -267,7 +279,7 @@ bool RecordCursor::next_place(RecordPlace& place) {
   std::uint64_t bytes = 0;
   if (file_.header().records.format == FileFormat::slow5) {
     bytes = line_bytes();
-  } else if (file_.header().records.format == FileFormat::pod5) {
+  } else if (file_.table() != nullptr) {
     bytes = file_.place_at(offset_).bytes;
   } else {
     if (left < size_field || file_.read_bytes(offset_, reinterpret_cast<char*>(&bytes), size_field) != size_field) throw damaged("is truncated in");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #pragma once
-// An open SLOW5, BLOW5 or POD5 file: its header, its records in file order, and records by place. Throws sluice::Failure (input) with the file's
+// A SLOW5, BLOW5, POD5 or FAST5 file: its header, its records in file order, and records by place. Throws sluice::Failure (input) with the file's
 // name.
 
 #include <cstdint>
@@ -24,13 +24,16 @@ struct FileDescriptor {
   int number = -1;
   explicit FileDescriptor(int n) : number(n) {}
   FileDescriptor(const FileDescriptor&) = delete;
-  ~FileDescriptor();
+  ~FileDescriptor() { close(); }
+  void close();
 };
 
 // The kernel takes so much at once of what it is asked to have at hand; its limit is this or more.
 inline constexpr std::uint64_t read_ahead_piece = std::uint64_t{512} << 10;
 
 class Pod5File;
+class Fast5File;
+class RecordTable;
 
 class SignalFile {
  public:
@@ -41,7 +44,7 @@ class SignalFile {
   ~SignalFile();
 
   const std::string& path() const { return path_; }
-  const Slow5Header& header() const { return header_; }
+  const Slow5Header& header() const;
   RecordExtent extent() const { return extent_; }
 
   // Of a file that grows: takes in the whole records that have come since.
@@ -66,8 +69,13 @@ class SignalFile {
   // Reads [offset, offset + bytes), or less at the end of the file. Thread-safe.
   std::size_t read_bytes(std::uint64_t offset, char* to, std::size_t bytes) const;
 
-  // Null unless it is POD5.
+  // Null unless it is POD5, or FAST5.
   const Pod5File* pod5() const { return pod5_.get(); }
+  const Fast5File* fast5() const { return fast5_.get(); }
+  // Of both; null where records lie in the file itself.
+  const RecordTable* table() const { return table_; }
+  // Bytes of memory that the object takes, about, where it is one of many; 0: others.
+  std::uint64_t memory() const;
   std::uint64_t file_bytes() const;
   // The place of the record at `offset`; an empty one (bytes = 0) at the end. Not for SLOW5.
   RecordPlace place_at(std::uint64_t offset) const;
@@ -80,15 +88,18 @@ class SignalFile {
   FileDescriptor file_;
   Slow5Header header_;
   RecordExtent extent_;
-  std::unique_ptr<Pod5File> pod5_;  // places are its own
-  std::uint64_t records_ = 0;       // in the extent of a file that grows, where it is BLOW5
+  std::unique_ptr<Pod5File> pod5_;
+  std::unique_ptr<Fast5File> fast5_;
+  const RecordTable* table_ = nullptr;  // of one of these: places are its own
+  std::uint64_t records_ = 0;           // in the extent of a file that grows, where it is BLOW5
 };
 
 // Goes through the records of a file in file order.
 class RecordCursor {
  public:
   explicit RecordCursor(const SignalFile& file) : file_(file), offset_(file.extent().begin) {}
-  // The records that begin in a range of the file's bytes. Of BLOW5 the sizes before it are read, of POD5 the range is scaled to its records' places.
+  // The records that begin in a range of the file's bytes. Of BLOW5 the sizes before it are read, of tables the range is scaled to its records'
+  // places.
   RecordCursor(const SignalFile& file, ByteRange range);
   // Goes to where a cursor stood that was at its `offset()` and had passed so many `records()`, which were counted from `counted_from()` on.
   void go_to(std::uint64_t offset, std::uint64_t records, std::uint64_t counted_from);

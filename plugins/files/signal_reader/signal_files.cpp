@@ -31,10 +31,31 @@ std::size_t SignalFiles::file_at(std::uint64_t byte) const {
   return static_cast<std::size_t>(std::upper_bound(begins_.begin(), begins_.end(), byte) - begins_.begin()) - 1;
 }
 
-const SignalFile& SignalFiles::file(std::size_t file) {
+std::shared_ptr<const SignalFile> SignalFiles::file(std::size_t number) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (files_[number]) return files_[number];
+  }
+  auto opened = std::make_shared<const SignalFile>(paths_[number]);
   const std::lock_guard lock(mutex_);
-  if (!files_[file]) files_[file] = std::make_unique<SignalFile>(paths_[file]);
-  return *files_[file];
+  if (files_[number]) return files_[number];  // another thread was faster
+  files_[number] = opened;
+  if (opened->memory() == 0) return opened;
+  passing_.push_back(number);
+  passing_bytes_ += opened->memory();
+  while (passing_bytes_ > most_kept && passing_.size() > 1) {
+    passing_bytes_ -= files_[passing_.front()]->memory();
+    files_[passing_.front()].reset();
+    passing_.pop_front();
+  }
+  return opened;
+}
+
+void SignalFiles::goes_through(std::size_t number, const ParallelLoop& parallel) {
+  if (number % opened_ahead != 0 || file(number)->fast5() == nullptr) return;
+  parallel(std::min(opened_ahead, size() - number), 1, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = number + begin; i < number + end; ++i) file(i);
+  });
 }
 
 }  // namespace sluice::signal_reader

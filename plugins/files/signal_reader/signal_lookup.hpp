@@ -4,6 +4,7 @@
 // The stage signal_lookup.
 
 #include <algorithm>
+#include <atomic>
 #include <optional>
 #include <sluice/input_turns.hpp>
 #include <sluice/repeated_reads.hpp>
@@ -13,8 +14,11 @@
 #include <vector>
 
 #include "signal_reader/followed_signal.hpp"
+#include "signal_reader/pod5_file.hpp"
+#include "signal_reader/read_metadata.hpp"
 #include "signal_reader/signal_files.hpp"
 #include "signal_reader/signal_kind.hpp"
+#include "signal_reader/signal_part.hpp"
 
 namespace sluice::signal_reader {
 
@@ -22,28 +26,41 @@ namespace sluice::signal_reader {
 class SignalLookup {
  public:
   using Parameters = FollowEnding;
-  enum class Reason : std::uint32_t { no_signal, incomplete_file, not_needed, repeated_read };
+  enum class Reason : std::uint32_t { no_signal, incomplete_file, not_needed, repeated_read, bad_signal_part };
   static void describe(Describe<SignalLookup>& d) {
-    d.id("signal_lookup").summary("fetches each read's signal record from BLOW5, SLOW5 or POD5 files by read id").map("read").blocking();
+    d.id("signal_lookup").summary("fetches each read's signal record from BLOW5, SLOW5, POD5 or FAST5 files by read id").map("read").blocking();
     d.doc(
         "Uses the index FILE.idx of slow5tools. When it is missing, older than the file, or made from another file, it is made anew and kept beside "
         "the file, "
-        "or only in memory when that folder cannot be written to. The records of a batch are read in file order. Of several records of a read, "
-        "in one file or several, the first is used, and the others are counted, and named in the account.\n\n"
-        "With `follow`, which the resource must have too, files are taken up as they come (POD5) and grow (BLOW5 and SLOW5, by whole records), and a "
+        "or only in memory when that folder cannot be written to. POD5 and FAST5 files are their own index; of many FAST5 files each is opened "
+        "before the run begins, to find which reads it has. The records of a batch are read in file order. Of several records of a read, "
+        "in one file or several, the first is used, and the others are counted, and named in the account. Where signal_read names another read, its "
+        "record is fetched, and signal_part says which of its samples are the read's.\n\n"
+        "With `follow`, which the resource must have too, files are taken up as they come (POD5, FAST5) and grow (BLOW5 and SLOW5, by whole "
+        "records), and a "
         "batch with a read that is in none of them waits for it until the end is told. No index is written.");
     describe_follow_ending(d);
     d.needs("read_id", "utf8", "name of the read");
+    d.needs("signal_read", "utf8", "the read of the sequencer that has its signal", Needed::optional);
+    d.needs("signal_part", "list<i64>", "which part of that is its own, as basecaller_tags gives it", Needed::optional);
+    d.gives("signal_begin", "i64", "first sample of the record that is the read's", Needed::optional);
+    d.gives("signal_end", "i64", "end of its samples, exclusive; -1: the record's", Needed::optional);
     d.gives("signal_record", "binary", "the record as stored in the file (compressed)");
     d.uses("signal", "signal_file", "the files");
     d.reason("no_signal", "the signal files have no record with this read id");
     d.reason("incomplete_file", "a followed file that could be read in part only, or not: truncated, damaged, replaced, gone or of another kind");
     d.reason("not_needed", "its signal had not come when enough rows were there (`head`)");
     d.reason("repeated_read", "the signal has a further record of the read, which is not used; no row is lost");
+    d.reason("bad_signal_part", "the basecaller's tags (ts, ns, pi, sp) name no part of the signal that is there");
     d.work_unit("byte");
   }
-  SignalLookup(const Setup& setup, const Parameters& p) {
+  SignalLookup(const Setup& setup, const Parameters& p)
+      : has_parent_(setup.available("signal_read")),
+        has_part_(setup.available("signal_part")),
+        gives_part_(setup.wanted("signal_begin") && setup.wanted("signal_end")) {
     const Batch signal = setup.resource("signal");
+    is_rna_ = signal.attribute("chemistry").starts_with("rna");
+    format_ = record_format(signal).format;
     if (p.follow)
       follow(signal, p);
     else
@@ -51,7 +68,7 @@ class SignalLookup {
   }
 
   Estimate estimate(const Batch& in) const {
-    const TextView read_ids = in.text("read_id");
+    const TextView read_ids = in.text(name_column());
     Estimate e;
     for (std::int64_t row = 0; row < in.rows(); ++row) {
       const Found found = in.ok(row) ? find(read_ids[row]) : Found();
@@ -63,7 +80,7 @@ class SignalLookup {
   }
 
   void process(const Call& call, const Batch& in, Output& out) {
-    const TextView read_ids = in.text("read_id");
+    const TextView read_ids = in.text(name_column());
     using Rest = FollowedLookup::Rest;
     const Rest rest = followed_ ? followed_->lookup().wait(call, [&] { return missing(in); }) : Rest::is_lost;
     const auto rows = static_cast<std::size_t>(in.rows());
@@ -83,17 +100,26 @@ class SignalLookup {
     }
     const Buffer offsets = out.offsets([&](std::int64_t r) {
       const Found& one = found[static_cast<std::size_t>(r)];
-      return one.place.bytes == 0 ? std::size_t{0} : SignalFile::stored_bytes(one.file->header(), one.place);
+      return one.place.bytes == 0 ? std::size_t{0} : static_cast<std::size_t>(one.place.bytes) - SignalFile::bytes_around(format_);
     });
     const std::span<char> bytes = out.text("signal_record", offsets, "binary");
     const std::span<const std::int64_t> begin = offsets.as<std::int64_t>();
     std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
       return found[a].number != found[b].number ? found[a].number < found[b].number : found[a].place.offset < found[b].place.offset;
     });
-    for (const std::size_t row : order) {
-      if (!followed_ && call.cancelled()) return;
-      found[row].file->read(found[row].place, bytes.data() + begin[row]);
-    }
+    const auto read = [&](std::size_t first, std::size_t last) {
+      for (std::size_t i = first; i < last; ++i) {
+        if (!followed_ && call.cancelled()) return;
+        const std::size_t row = order[i];
+        file_of(found[row])->read(found[row].place, bytes.data() + begin[row]);
+      }
+    };
+    // A disk likes one reader. FAST5 files are opened for each read, which takes longer than reading.
+    if (format_ == FileFormat::fast5)
+      call.parallel_for(order.size(), 4, read);
+    else
+      read(0, order.size());
+    if (gives_part_) give_parts(call, in, found, {bytes.data(), bytes.size()}, begin, out);
   }
 
   void finish(const Call& call, Output&) {
@@ -104,27 +130,27 @@ class SignalLookup {
   using Found = FollowedSignal::Found;
 
   void follow(const Batch& signal, const Parameters& p) {
-    const auto check = [signal](const SignalFile& file) {
-      refuse_difference(file, std::string(signal.attribute("path")), [&signal](const char* attribute) { return signal.attribute(attribute); });
-    };
+    const auto check = [signal](const SignalFile& file) { refuse_difference(file, std::string(signal.attribute("path")), signal); };
     followed_.emplace(p.rules(std::string(signal.attribute("inputs")), signal_endings), static_cast<std::uint32_t>(Reason::incomplete_file),
                       static_cast<std::uint32_t>(Reason::repeated_read), check);
   }
   void open_all(const Setup& setup, const Batch& signal) {
     files_.emplace(signal.attribute("path"));
+    const ParallelLoop parallel = [&setup](std::size_t count, std::size_t grain, const auto& body) { setup.parallel_for(count, grain, body); };
     const RepeatedReads::Each each = to_account(setup, static_cast<std::uint32_t>(Reason::repeated_read));
     RepeatedReads in_files_before(each);
     for (std::size_t i = 0; i < files_->size(); ++i) {
-      const SignalFile& file = files_->file(i);
+      files_->goes_through(i, parallel);
+      const std::shared_ptr<const SignalFile> file = files_->file(i);
+      if (file->fast5() != nullptr) refuse_difference(*file, files_->path(0), signal);  // others have been compared before
       IndexSource source;
       source.repeated = RepeatedReads(each);
-      SignalIndex index = load_or_build_index(
-          file, [&setup](std::size_t count, std::size_t grain, const auto& body) { setup.parallel_for(count, grain, body); }, source);
+      SignalIndex index = load_or_build_index(*file, parallel, source);
       const std::size_t reads = index.size();
-      warn_of_repeated(setup, "signal file '" + file.path() + "' has ", source.repeated);
+      warn_of_repeated(setup, "signal file '" + file->path() + "' has ", source.repeated);
       add(std::move(index), files_->begin(i), in_files_before);
       if (source.action == IndexSource::Action::loaded) continue;
-      setup.info((source.action == IndexSource::Action::made ? "made the index '" : "made in memory the index '") + file.path() + ".idx' of " +
+      setup.info((source.action == IndexSource::Action::made ? "made the index '" : "made in memory the index '") + file->path() + ".idx' of " +
                  std::to_string(reads) + " reads: " + source.reason);
     }
     warn_of_repeated(setup, "the signal files have ", in_files_before);
@@ -136,14 +162,84 @@ class SignalLookup {
   }
 
   FollowedLookup::Missing missing(const Batch& in) const {
-    return FollowedLookup::missing_reads(in, [&](std::string_view read_id) { return find(read_id).place.bytes != 0; });
+    return FollowedLookup::missing_reads(
+        in, [&](std::string_view read_id) { return find(read_id).place.bytes != 0; }, name_column());
   }
+  const char* name_column() const { return has_parent_ ? "signal_read" : "read_id"; }
+
+  // Which samples are the reads'. Records of rows without tags are not looked at.
+  void give_parts(const Call& call, const Batch& in, const std::vector<Found>& found, std::span<const char> bytes, std::span<const std::int64_t> at,
+                  Output& out) {
+    const auto first = out.column<std::int64_t>("signal_begin"), last = out.column<std::int64_t>("signal_end");
+    std::fill(first.begin(), first.end(), 0);
+    std::fill(last.begin(), last.end(), -1);
+    if (!has_part_) return;
+    const auto parts = in.list<std::int64_t>("signal_part");
+    std::optional<RecordDecoder> decoder;
+    for (std::size_t row = 0; row < found.size(); ++row) {
+      const auto r = static_cast<std::int64_t>(row);
+      if (!in.ok(r) || found[row].place.bytes == 0 || parts[r].empty()) continue;
+      if (!decoder) decoder.emplace();
+      const std::optional<SignalPart> part = SignalPart::of(parts[r]);
+      const auto begin = static_cast<std::size_t>(at[row]), end = static_cast<std::size_t>(at[row + 1]);
+      const std::optional<ParentRead> parent = part ? parent_of(found[row], bytes.subspan(begin, end - begin), *part, *decoder) : std::nullopt;
+      if (part && !parent) continue;  // it can't be decoded, as signal_decode will say
+      const ResolvedPart resolved = part ? resolve(*part, *parent) : ResolvedPart{PartStatus::impossible, {}};
+      if (resolved.status == PartStatus::impossible) {
+        out.fail(r, Reason::bad_signal_part);
+        continue;
+      }
+      first[row] = resolved.samples.begin;
+      last[row] = resolved.samples.end;
+      if (resolved.status != PartStatus::guessed) continue;
+      call.count("split reads of an unknown version of dorado", 1);
+      if (!warned_of_guess_.exchange(true))
+        call.warn(
+            "split reads whose tags say neither a version of dorado nor when they began: their signal may begin 10 samples later than is assumed, "
+            "about "
+            "one base");
+    }
+  }
+  std::optional<ParentRead> parent_of(const Found& found, std::span<const char> stored, const SignalPart& part, RecordDecoder& decoder) const {
+    const std::shared_ptr<const SignalFile> file = file_of(found);
+    const Slow5Header& header = file->header();
+    ReadMetadata metadata;
+    const bool needs_start = part.needs_start(is_rna_);
+    if (file->table() != nullptr) {
+      try {
+        metadata = file->pod5() != nullptr ? read_metadata(file->pod5()->reads(), found.place) : read_metadata(file->fast5()->reads(), found.place);
+      } catch (const FormatProblem&) {
+        return std::nullopt;
+      }
+    } else if (needs_start) {
+      if (!read_metadata(stored, header, decoder, metadata)) return std::nullopt;
+    } else {
+      SignalRecord record;
+      if (decoder.decode_fields(stored, header.records, record) != RecordStatus::ok) return std::nullopt;
+      metadata.sample_count = record.sample_count;
+      metadata.sampling_rate = record.sampling_rate;
+    }
+    ParentRead parent;
+    parent.samples = static_cast<std::int64_t>(metadata.sample_count);
+    parent.sampling_rate = metadata.sampling_rate;
+    parent.is_rna = is_rna_;
+    if (!needs_start) return parent;
+    parent.start_sample = metadata.start_sample;
+    for (const char* name : {"acquisition_start_time", "exp_start_time"})
+      if (parent.acquisition_ms < 0) parent.acquisition_ms = time_of_header(header.attribute(name, metadata.read_group));
+    return parent;
+  }
+
   Found find(std::string_view read_id) const {
     if (followed_) return followed_->find(read_id);
     const auto place = index_.find(read_id);
     if (!place) return {};
     const std::size_t file = files_->file_at(place->offset);
-    return {&files_->file(file), file, {place->offset - files_->begin(file), place->bytes}};
+    return {nullptr, file, {place->offset - files_->begin(file), place->bytes}};
+  }
+  // Of one that is followed, which stays open, it is known; others are opened, and may be closed again.
+  std::shared_ptr<const SignalFile> file_of(const Found& found) const {
+    return found.file != nullptr ? std::shared_ptr<const SignalFile>(std::shared_ptr<void>(), found.file) : files_->file(found.number);
   }
   // Of several files with a read the first one's record is kept.
   void add(SignalIndex index, std::uint64_t begin, RepeatedReads& repeated) {
@@ -156,6 +252,9 @@ class SignalLookup {
         repeated.add(index.read_id(i));
   }
 
+  FileFormat format_ = FileFormat::blow5;
+  bool has_parent_, has_part_, gives_part_, is_rna_ = false;
+  std::atomic<bool> warned_of_guess_ = false;
   mutable std::optional<SignalFiles> files_;
   SignalIndex index_;                       // of all files: places among the bytes of all
   std::optional<FollowedSignal> followed_;  // instead of these

@@ -18,9 +18,15 @@
 
 namespace sluice::signal_reader {
 
-enum class FileFormat : std::uint8_t { slow5, blow5, pod5 };
+enum class FileFormat : std::uint8_t { slow5, blow5, pod5, fast5 };
 enum class RecordCompression : std::uint8_t { none = 0, zlib = 1, zstd = 2 };
-enum class SignalCompression : std::uint8_t { none = 0, svb_zd = 1, ex_zd = 2, vbz = 3 };  // vbz: POD5 only
+enum class SignalCompression : std::uint8_t {
+  none = 0,
+  svb_zd = 1,
+  ex_zd = 2,
+  vbz = 3,
+  hdf5 = 4
+};  // vbz: POD5 only; hdf5: FAST5, as each signal says
 
 // What is needed to decode a record apart from its own bytes.
 struct RecordFormat {
@@ -77,6 +83,7 @@ using SamplesWanted = std::function<std::size_t(const SignalRecord& record, std:
 
 class PlainRecord;
 class VbzDecoder;
+class Fast5Decoder;
 
 // Decodes records; holds the working memory for it, so one per thread. `stored` is a record as it lies in the file: BLOW5 without its
 // leading 8-byte size, SLOW5 without its newline.
@@ -105,8 +112,11 @@ class RecordDecoder {
   std::size_t capacity() const;
 
  private:
+  RecordStatus decode_in_pieces(std::span<const char> pieces, bool is_whole, const RecordFormat& format, const SamplesWanted& wanted,
+                                const SignalRecord& record, std::vector<std::int16_t>& samples);
   std::unique_ptr<PlainRecord> plain_;
   std::unique_ptr<VbzDecoder> vbz_;
+  std::unique_ptr<Fast5Decoder> fast5_;
 };
 
 // After a BLOW5 record's name: read group, four doubles, number of samples or bytes of signal.

@@ -162,9 +162,9 @@ HeaderStatus parse_text(std::span<const char> bytes, Slow5Header& header, std::s
   return status;
 }
 
-constexpr const char* format_names[] = {"slow5", "blow5", "pod5"};
+constexpr const char* format_names[] = {"slow5", "blow5", "pod5", "fast5"};
 constexpr const char* record_compression_names[] = {"none", "zlib", "zstd"};
-constexpr const char* signal_compression_names[] = {"none", "svb-zd", "ex-zd", "vbz"};
+constexpr const char* signal_compression_names[] = {"none", "svb-zd", "ex-zd", "vbz", "hdf5"};
 
 template <class Enum, std::size_t n>
 bool find_name(std::string_view text, const char* const (&names)[n], Enum& out) {

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "signal_reader/ex_zd.hpp"
+#include "signal_reader/fast5_signal.hpp"
 #include "signal_reader/plain_record.hpp"
 #include "signal_reader/slow5_format.hpp"
 #include "signal_reader/vbz.hpp"
@@ -125,11 +126,19 @@ RecordStatus parse_fields(std::span<const char> bytes, SignalRecord& record, std
   return RecordStatus::ok;
 }
 
+namespace {
+
+// Of tables of reads: what is compressed is in pieces, and not what is around it.
+bool is_in_pieces(SignalCompression compression) { return compression == SignalCompression::vbz || compression == SignalCompression::hdf5; }
+std::size_t all_samples(const SignalRecord& record, std::span<const std::int16_t>) { return static_cast<std::size_t>(record.sample_count); }
+
+}  // namespace
+
 std::uint64_t most_samples(std::uint64_t stored_bytes, const RecordFormat& format) {
   if (format.format == FileFormat::slow5) return stored_bytes / 2 + 1;  // a digit and a comma each
   std::uint64_t plain = stored_bytes;
   if (format.record_compression == RecordCompression::zlib) plain *= max_deflate_ratio;
-  const bool is_zstd = format.record_compression == RecordCompression::zstd || format.signal_compression == SignalCompression::vbz;
+  const bool is_zstd = format.record_compression == RecordCompression::zstd || is_in_pieces(format.signal_compression);
   if (is_zstd) plain = (stored_bytes / min_zstd_block + 1) * max_zstd_block_text;
   return format.signal_compression == SignalCompression::none ? plain / sizeof(std::int16_t) : plain;
 }
@@ -255,7 +264,8 @@ class BinaryBeginning {
 }  // namespace
 
 std::uint64_t likely_stored_bytes(const SignalRecord& record, std::uint64_t whole_bytes, const RecordFormat& format, std::uint64_t samples) {
-  if (format.format == FileFormat::slow5 || samples >= record.sample_count) return whole_bytes;
+  // A piece of FAST5 is mostly all of a signal.
+  if (format.format == FileFormat::slow5 || format.format == FileFormat::fast5 || samples >= record.sample_count) return whole_bytes;
   if (format.signal_compression == SignalCompression::vbz) return likely_vbz_bytes(record.sample_count, whole_bytes, samples);
   const bool svb_zd = format.signal_compression == SignalCompression::svb_zd, ex_zd = format.signal_compression == SignalCompression::ex_zd;
   const std::uint64_t control = svb_zd ? record.sample_count / 4 : ex_zd ? likely_exception_bytes(record.sample_count) : 0;
@@ -274,10 +284,11 @@ std::uint64_t likely_stored_bytes(const SignalRecord& record, std::uint64_t whol
   return std::min(bytes, whole_bytes);
 }
 
-RecordDecoder::RecordDecoder() : plain_(std::make_unique<PlainRecord>()), vbz_(std::make_unique<VbzDecoder>()) {}
+RecordDecoder::RecordDecoder()
+    : plain_(std::make_unique<PlainRecord>()), vbz_(std::make_unique<VbzDecoder>()), fast5_(std::make_unique<Fast5Decoder>()) {}
 RecordDecoder::~RecordDecoder() = default;
 
-std::size_t RecordDecoder::capacity() const { return plain_->capacity() + vbz_->capacity(); }
+std::size_t RecordDecoder::capacity() const { return plain_->capacity() + vbz_->capacity() + fast5_->capacity(); }
 
 RecordStatus RecordDecoder::decode(std::span<const char> stored, const RecordFormat& format, SignalRecord& record,
                                    std::vector<std::int16_t>& samples) {
@@ -288,8 +299,14 @@ RecordStatus RecordDecoder::decode(std::span<const char> stored, const RecordFor
   }
   const std::span<const char> plain = plain_->whole(stored, format.record_compression);
   if (parse_fields(plain, record, signal) != RecordStatus::ok) return RecordStatus::corrupt;
-  if (format.signal_compression == SignalCompression::vbz) return vbz_->decode_all(plain.subspan(signal), record, samples);
+  if (is_in_pieces(format.signal_compression)) return decode_in_pieces(plain.subspan(signal), true, format, all_samples, record, samples);
   return parse_samples(plain.subspan(signal), format.signal_compression, record, samples);
+}
+
+RecordStatus RecordDecoder::decode_in_pieces(std::span<const char> pieces, bool is_whole, const RecordFormat& format, const SamplesWanted& wanted,
+                                             const SignalRecord& record, std::vector<std::int16_t>& samples) {
+  return format.signal_compression == SignalCompression::vbz ? vbz_->decode_beginning(pieces, is_whole, wanted, record, samples)
+                                                             : fast5_->decode_beginning(pieces, is_whole, wanted, record, samples);
 }
 
 RecordStatus RecordDecoder::decode_beginning(StoredRecord stored, const RecordFormat& format, const SamplesWanted& wanted, SignalRecord& record,
@@ -301,11 +318,11 @@ RecordStatus RecordDecoder::decode_beginning(StoredRecord stored, const RecordFo
   };
   const bool is_text = format.format == FileFormat::slow5;
   if (is_text && !stored.is_whole()) return RecordStatus::incomplete;
-  if (format.signal_compression == SignalCompression::vbz) {
+  if (is_in_pieces(format.signal_compression)) {
     std::size_t signal = 0;
     const RecordStatus status = parse_fields(stored.bytes, record, signal);
     if (status != RecordStatus::ok) return stored.is_whole() ? RecordStatus::corrupt : status;
-    return vbz_->decode_beginning(stored.bytes.subspan(signal), stored.is_whole(), wanted, record, samples);
+    return decode_in_pieces(stored.bytes.subspan(signal), stored.is_whole(), format, wanted, record, samples);
   }
   std::optional<BinaryBeginning> beginning;
   if (!is_text) {

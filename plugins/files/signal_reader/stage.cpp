@@ -6,6 +6,8 @@
 #include <map>
 #include <numeric>
 #include <optional>
+#include <sluice/empty_inputs.hpp>
+#include <sluice/hts/basecall_model.hpp>
 #include <sluice/input_files.hpp>
 #include <sluice/input_text.hpp>
 #include <sluice/input_turns.hpp>
@@ -24,28 +26,37 @@
 namespace sluice::signal_reader {
 namespace {
 
+constexpr const char* basecall_endings = ".bam .sam .cram .fastq .fq .fasta .fa .fastq.gz .fq.gz .fasta.gz .fa.gz";
+
 // The resource that says which files the reads' signal is in, and what their headers say.
 class SignalFileResource {
  public:
   struct Parameters : FollowEnding {
     Path path;
+    std::string basecalls;
   };
   static void describe(Describe<SignalFileResource>& d) {
     d.id("signal_file")
-        .summary("BLOW5, SLOW5 or POD5 files with raw nanopore signal: their paths and what their headers say")
+        .summary("BLOW5, SLOW5, POD5 or FAST5 files with raw nanopore signal: their paths and what their headers say")
         .resource("signal_file");
     d.doc(
-        "One row per read group. Attributes: path (of several files: one a line), format (blow5, slow5, pod5), record_compression (none, zlib, "
+        "One row per read group. Attributes: path (of several files: one a line), format (blow5, slow5, pod5, fast5), record_compression (none, "
+        "zlib, "
         "zstd), "
-        "signal_compression (none, svb-zd, ex-zd, vbz), "
+        "signal_compression (none, svb-zd, ex-zd, vbz; hdf5: each signal of FAST5 says its own), "
         "read_groups, chemistry (dna_r9: R9.4.1, dna_r9_5, dna_r10_0, dna_r10_3, dna_r10_4, dna_r10: R10.4.1, rna_r9, rna_004: from flow cell, kit, "
-        "experiment type, sampling rate and basecaller's configuration of the first read group), chemistry_doubt (why it may be another one, \"\" if "
-        "nothing says so), "
+        "experiment type, sampling rate and basecaller's configuration of the first read group, and from what `basecalls` say), header_chemistry "
+        "(without those), chemistry_doubt (why it may be another one, \"\" if nothing says so), "
         "sampling_rate (Hz, \"\" if neither header nor first record says), experiment_type, sequencing_kit.\n\n"
-        "A BLOW5 or POD5 file without its end-of-file mark is refused as truncated. A read group of POD5 is a run. Several files must agree in "
+        "A BLOW5 or POD5 file without its end-of-file mark is refused as truncated. A read group of POD5 and FAST5 is a run. Of FAST5 files the "
+        "first one is opened here, and each of the others when its turn comes. "
+        "Several files must agree in "
         "format, compression and chemistry.\n\n"
         "With `follow` the first file that comes speaks for all (`path` is its name, `inputs` where they come from), and is waited for.");
-    d.option("path", &Parameters::path, "BLOW5, SLOW5 or POD5 files or folders").required().reads().several(signal_endings).beside(".idx");
+    d.option("path", &Parameters::path, "BLOW5, SLOW5, POD5 or FAST5 files or folders").required().reads().several(signal_endings).beside(".idx");
+    d.option("basecalls", &Parameters::basecalls,
+             "files of the reads or their alignments, or folders, of which the first file is taken, each on a line: the first that names the "
+             "basecaller's model, in a line @RG or in the first line of FASTQ, says it of all");
     describe_follow_ending(d);
     d.gives("run_id", "utf8", "sequencing run, \"\" if unknown");
     d.gives("experiment_type", "utf8", "genomic_dna, rna ...");
@@ -61,8 +72,15 @@ class SignalFileResource {
     std::map<std::string, std::vector<std::string>> columns;
     std::map<std::string, std::string> first;
     if (parameters_.follow) paths_ = {first_to_come(call)};
+    const std::string model = basecall_model();
+    for (const std::string& path : take_empty_files(paths_)) call.warn(empty_text("signal file '" + path + "'"));
     std::vector<std::string> with_reads;
     for (const std::string& path : paths_) {
+      // One of what may be a million.
+      if (!first.empty() && first.at("format") == name(FileFormat::fast5) && path.ends_with(".fast5")) {
+        with_reads.push_back(path);
+        continue;
+      }
       const SignalFile file(path, parameters_.follow ? SignalFile::Growth::possible : SignalFile::Growth::none);
       const bool is_empty = !parameters_.follow && file.extent().begin == file.extent().end;
       if (is_empty) call.warn(empty_text("signal file '" + path + "'"));
@@ -70,7 +88,7 @@ class SignalFileResource {
       if (is_empty && (!with_reads.empty() || path != paths_.back())) continue;
       with_reads.push_back(path);
       add_read_groups(call, file, columns);
-      const std::map<std::string, std::string> attributes = attributes_of(file);
+      const std::map<std::string, std::string> attributes = attributes_of(file, model);
       if (first.empty()) first = attributes;
       refuse_difference(file, with_reads.front(), [&](const char* attribute) { return first.at(attribute); });
     }
@@ -101,10 +119,23 @@ class SignalFileResource {
                 "; all reads are treated as " + first);
     }
   }
-  static std::map<std::string, std::string> attributes_of(const SignalFile& file) {
+  // What the reads say, as far as their files are there already.
+  std::string basecall_model() const {
+    for (const std::string& path : input_files_detail::words(parameters_.basecalls, "\n")) {
+      try {
+        const std::vector<std::string> files = input_files(path, basecall_endings);
+        if (std::string model = files.empty() ? std::string() : hts::basecall_model_of(files.front()); !model.empty()) return model;
+      } catch (const Failure&) {  // who reads them says so
+      }
+    }
+    return {};
+  }
+  static std::map<std::string, std::string> attributes_of(const SignalFile& file, const std::string& basecall_model) {
     std::map<std::string, std::string> attributes = kind_of(file);
+    const Chemistry chemistry = chemistry_of(file.header(), 0, basecall_model);
+    attributes["chemistry"] = chemistry.name;
+    attributes["chemistry_doubt"] = chemistry.doubt;
     for (const char* attribute : {"experiment_type", "sequencing_kit"}) attributes[attribute] = file.header().attribute(attribute);
-    attributes["chemistry_doubt"] = chemistry_of(file.header()).doubt;
     attributes["sampling_rate"] = sampling_rate(file);
     return attributes;
   }
@@ -138,7 +169,8 @@ class SignalFileResource {
       if (!std::exchange(said, true)) call.info("waits for the first file in " + parameters_.path);
       for (int nap = 0; nap < 10 && !call.cancelled() && !ended; ++nap) std::this_thread::sleep_for(std::chrono::milliseconds(100));
     }
-    throw Failure::input("no BLOW5, SLOW5 or POD5 file that can be read has come in '" + parameters_.path + "'", "check the path of the signal");
+    throw Failure::input("no BLOW5, SLOW5, POD5 or FAST5 file that can be read has come in '" + parameters_.path + "'",
+                         "check the path of the signal");
   }
   Parameters parameters_;
   std::vector<std::string> paths_;
@@ -151,7 +183,7 @@ class SignalStream {
   enum class Reason : std::uint32_t { incomplete_file, repeated_read };
   static void describe(Describe<SignalStream>& d) {
     d.id("signal_stream")
-        .summary("streams all reads of BLOW5, SLOW5 or POD5 files in file order")
+        .summary("streams all reads of BLOW5, SLOW5, POD5 or FAST5 files in file order")
         .source("read")
         .rows_named_by("read_id")
         .positions()
@@ -197,11 +229,11 @@ class SignalStream {
 
  private:
   std::unique_ptr<InputReader> open(const InputTurns::File& file, SignalReadsWishes wishes) {
-    // What POD5 holds stands at its end: no record can be read before.
-    if (file.growth == InputTurns::Growth::possible && is_pod5(file.path)) return nullptr;
+    // What such a file holds is known at its end: no record can be read before.
+    if (file.growth == InputTurns::Growth::possible && has_table(file.path)) return nullptr;
     if (places_) wishes.places_at = places_->begin(file.number);
     auto reads = std::make_unique<SignalReads>(file, wishes);
-    refuse_difference(reads->file(), std::string(signal_.attribute("path")), [this](const char* attribute) { return signal_.attribute(attribute); });
+    refuse_difference(reads->file(), std::string(signal_.attribute("path")), signal_);
     return reads;
   }
   Batch signal_;

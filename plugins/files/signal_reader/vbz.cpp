@@ -7,8 +7,9 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cstring>
 #include <new>
+
+#include "signal_reader/signal_pieces.hpp"
 
 namespace sluice::signal_reader {
 namespace {
@@ -23,45 +24,6 @@ constexpr std::array<std::uint8_t, 256> wide_values = [] {
   for (unsigned key = 0; key < counts.size(); ++key) counts[key] = static_cast<std::uint8_t>(std::popcount(key));
   return counts;
 }();
-
-std::uint32_t load_u32(const char* at) {
-  std::uint32_t value;
-  std::memcpy(&value, at, sizeof value);
-  return value;
-}
-
-// The pieces of a record one after the other.
-class PieceCursor {
- public:
-  explicit PieceCursor(std::span<const char> bytes) : bytes_(bytes) {}
-
-  // False: the bytes end before.
-  bool begin() {
-    if (bytes_.size() < sizeof(std::uint32_t)) return false;
-    pieces_ = load_u32(bytes_.data());
-    data_ = sizeof(std::uint32_t) + std::uint64_t{pieces_} * sizeof(VbzPiece);
-    return bytes_.size() >= data_;
-  }
-  bool at_end() const { return next_ == pieces_; }
-  bool is_complete() const { return at_end() && data_ == bytes_.size(); }
-  VbzPiece piece() const {
-    VbzPiece piece;
-    std::memcpy(&piece, bytes_.data() + sizeof(std::uint32_t) + std::size_t{next_} * sizeof piece, sizeof piece);
-    return piece;
-  }
-  bool is_here() const { return piece().bytes <= bytes_.size() - data_; }
-  std::span<const char> take() {
-    const std::span<const char> piece_bytes = bytes_.subspan(static_cast<std::size_t>(data_), piece().bytes);
-    data_ += piece_bytes.size();
-    ++next_;
-    return piece_bytes;
-  }
-
- private:
-  std::span<const char> bytes_;
-  std::uint32_t pieces_ = 0, next_ = 0;
-  std::uint64_t data_ = 0;  // of the next piece
-};
 
 }  // namespace
 
@@ -123,39 +85,11 @@ bool VbzDecoder::decode(std::span<const char> piece, std::size_t count, std::int
   return ZSTD_isError(size) == 0 && decode_svb16({plain_.data(), size}, count, out);
 }
 
-RecordStatus VbzDecoder::decode_all(std::span<const char> pieces, const SignalRecord& record, std::vector<std::int16_t>& samples) {
-  const auto all = [](const SignalRecord& r, std::span<const std::int16_t>) { return static_cast<std::size_t>(r.sample_count); };
-  return decode_beginning(pieces, true, all, record, samples);
-}
-
 RecordStatus VbzDecoder::decode_beginning(std::span<const char> pieces, bool is_whole, const SamplesWanted& wanted, const SignalRecord& record,
                                           std::vector<std::int16_t>& samples) {
-  const std::size_t before = samples.size();
-  const auto give_up = [&](RecordStatus status) {
-    samples.resize(before);
-    return status == RecordStatus::incomplete && is_whole ? RecordStatus::corrupt : status;
-  };
-  PieceCursor cursor(pieces);
-  if (!cursor.begin()) return give_up(RecordStatus::incomplete);
-  const auto count = static_cast<std::size_t>(record.sample_count);
-  std::size_t want = std::min(wanted(record, {}), count);
-  for (std::size_t have = 0, decoded = 0;;) {
-    while (decoded < want) {
-      if (cursor.at_end()) return give_up(RecordStatus::corrupt);
-      if (!cursor.is_here()) return give_up(RecordStatus::incomplete);
-      const VbzPiece piece = cursor.piece();
-      if (piece.samples > count - decoded || piece.samples > most_samples(piece.bytes, vbz_format)) return give_up(RecordStatus::corrupt);
-      samples.resize(before + decoded + piece.samples);
-      if (!decode(cursor.take(), piece.samples, samples.data() + before + decoded)) return give_up(RecordStatus::corrupt);
-      decoded += piece.samples;
-    }
-    if (want == count && !(decoded == count && cursor.is_complete())) return give_up(RecordStatus::corrupt);
-    have = want;
-    want = std::min(wanted(record, std::span(samples).subspan(before, have)), count);
-    if (want <= have) break;
-  }
-  samples.resize(before + want);
-  return RecordStatus::ok;
+  return decode_pieces<VbzPiece>(
+      pieces, is_whole, vbz_format, wanted, record, samples,
+      [this](const VbzPiece& piece, std::span<const char> bytes, std::int16_t* out) { return decode(bytes, piece.samples, out); });
 }
 
 }  // namespace sluice::signal_reader

@@ -43,9 +43,8 @@ class VbzDecoder {
   // False as above.
   bool decode(std::span<const char> piece, std::size_t count, std::int16_t* out);
 
-  // Appends the samples of a record of which `pieces` is what follows its fields; on failure leaves `samples` as it was.
-  RecordStatus decode_all(std::span<const char> pieces, const SignalRecord& record, std::vector<std::int16_t>& samples);
-  // The same as far as `wanted` asks, from the beginning of a record, or all of it. Pieces are decoded whole.
+  // Appends the first samples of a record, as many as `wanted` asks for. `pieces` is what follows its fields, or the beginning of that. On failure
+  // leaves `samples` as it was.
   RecordStatus decode_beginning(std::span<const char> pieces, bool is_whole, const SamplesWanted& wanted, const SignalRecord& record,
                                 std::vector<std::int16_t>& samples);
 

@@ -65,6 +65,7 @@ void AlignmentRows::describe(Describe<AlignmentRows>& d) {
   d.needs("read_id", "utf8", "name of the read").needs("bases", "utf8", "the read in sequencing orientation");
   overlap::needs_read_alignments(d);
   d.needs("read_records", "binary", "records of each read's alignments, in their order", Needed::optional);
+  d.needs("basecaller_tags", "binary", "tags of the basecaller, which each row gets", Needed::optional);
   d.gives("read_id", "utf8", "name of the read")
       .gives("bases", "utf8", "the whole read in sequencing orientation")
       .gives("contig", "utf8", "reference sequence it aligns to")
@@ -74,7 +75,8 @@ void AlignmentRows::describe(Describe<AlignmentRows>& d) {
       .gives("flag", "u16", "SAM flags")
       .gives("mapq", "u8", "mapping quality")
       .gives("cigar", "list<u32>", "CIGAR operations as in BAM, soft clips included")
-      .gives("bam_record", "binary", "the record of the alignment, \"\" if there is none; layout: sluice/hts/stored_record.hpp", Needed::optional);
+      .gives("bam_record", "binary", "the record of the alignment, \"\" if there is none; layout: sluice/hts/stored_record.hpp", Needed::optional)
+      .gives("basecaller_tags", "binary", "tags of the basecaller; layout: sluice/hts/basecaller_tags.hpp", Needed::optional);
   d.option("min_mapq", &Parameters::min_mapq, "alignments of lower mapping quality are not used").range(0, 255);
   d.option("supplementary", &Parameters::supplementary, "use supplementary alignments, too, each on its own");
   d.option("keep", &Parameters::keep,
@@ -90,7 +92,9 @@ AlignmentRows::AlignmentRows(const Setup& setup, const Parameters& parameters)
     : index_(minimizer_index_view(setup.resource("index"))),
       parameters_(parameters),
       has_records_(setup.available("read_records")),
-      gives_records_(setup.wanted("bam_record")) {
+      has_tags_(setup.available("basecaller_tags")),
+      gives_records_(setup.wanted("bam_record")),
+      gives_tags_(setup.wanted("basecaller_tags")) {
   resume(setup);
 }
 
@@ -129,7 +133,7 @@ void AlignmentRows::process(const Call& call, const Batch& in, Output& out) {
 void AlignmentRows::give(const Batch& in, const std::vector<Row>& rows, Output& out) const {
   out.set_rows(static_cast<std::int64_t>(rows.size()));
   const TextView read_id = in.text("read_id"), bases = in.text("bases");
-  std::vector<std::string_view> ids, reads, contigs, records;
+  std::vector<std::string_view> ids, reads, contigs, records, tags;
   std::vector<std::vector<std::uint32_t>> cigars;
   const auto ref_start = out.column<std::int64_t>("ref_start"), ref_end = out.column<std::int64_t>("ref_end");
   const auto is_reverse = out.column<std::uint8_t>("is_reverse"), mapq = out.column<std::uint8_t>("mapq");
@@ -142,6 +146,7 @@ void AlignmentRows::give(const Batch& in, const std::vector<Row>& rows, Output& 
     contigs.push_back(alignment.target == no_contig ? "*" : index_.contig_name(static_cast<std::size_t>(alignment.target)));
     cigars.push_back(alignment.target == no_contig ? std::vector<std::uint32_t>() : clipped_cigar(alignment, bases[read].size()));
     records.push_back(record);
+    tags.push_back(has_tags_ && gives_tags_ ? in.text("basecaller_tags")[read] : std::string_view());
     ref_start[i] = alignment.target_start;
     ref_end[i] = alignment.target_end;
     is_reverse[i] = alignment.is_reverse ? 1 : 0;
@@ -153,6 +158,7 @@ void AlignmentRows::give(const Batch& in, const std::vector<Row>& rows, Output& 
   out.text_rows("bases", reads);
   out.text_rows("contig", contigs);
   if (gives_records_) out.text_rows("bam_record", records, "binary");
+  if (gives_tags_) out.text_rows("basecaller_tags", tags, "binary");
   if (const std::string_view header = in.attribute("sam_header"); !header.empty()) out.set_attribute("sam_header", std::string(header));
   const Buffer offsets = out.offsets([&](std::int64_t row) { return cigars[static_cast<std::size_t>(row)].size(); });
   out.gather<std::uint32_t>("cigar", offsets, cigars);

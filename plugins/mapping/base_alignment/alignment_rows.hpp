@@ -42,7 +42,7 @@ class AlignmentRows {
 
   MinimizerIndexView index_;
   Parameters parameters_;
-  bool has_records_, gives_records_;
+  bool has_records_, has_tags_, gives_records_, gives_tags_;
 };
 
 }  // namespace sluice::base_alignment

@@ -23,6 +23,7 @@ struct BuiltInThresholds {
   std::int32_t samples_per_level = 0;
   double target_bases = 0;
   double level_spread = 0;  // standard deviation of the targets' levels, pA: what noise is measured in depends on it
+  double dwell = 0;         // samples that a base stays in the pore
   std::span<const Threshold> rows;
 };
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #include <charconv>
+#include <cmath>
+#include <optional>
 #include <sluice/channel_states.hpp>
 #include <sluice/file_joining.hpp>
 #include <sluice/input_text.hpp>
@@ -8,10 +10,12 @@
 #include <sluice/stage.hpp>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "read_until_decision/built_in_thresholds.hpp"
 #include "read_until_decision/decision.hpp"
 #include "read_until_decision/decision_writer.hpp"
+#include "read_until_decision/strand_speed.hpp"
 
 namespace sluice::read_until_decision {
 namespace {
@@ -36,8 +40,14 @@ double number_of(const Batch& resource, std::string_view attribute) {
   return value;
 }
 
+// The thresholds of a run, and how fast the strands were that they were made of (0: unknown).
+struct ThresholdsInUse {
+  Thresholds thresholds;
+  double dwell = 0;
+};
+
 // The built-in thresholds of the run's pore and search. Says what they were not made for; refuses where there are none.
-Thresholds built_in_of(const Setup& setup, const DecisionParameters& p) {
+ThresholdsInUse built_in_of(const Setup& setup, const DecisionParameters& p) {
   Circumstances run;
   run.samples_per_level = p.samples_per_level;
   if (setup.has_resource("target")) {
@@ -58,19 +68,19 @@ Thresholds built_in_of(const Setup& setup, const DecisionParameters& p) {
                (found->search == Search::seeds ? "a search by seeds in targets of megabases"
                                                : "targets of about " + std::to_string(static_cast<int>(found->target_bases)) + " bases") +
                ", but " + list + ": make thresholds for these reads with `sluice run calibrate_read_until`, or give --threshold");
-  return Thresholds(found->rows);
+  return {Thresholds(found->rows), p.samples_per_level > 0 ? found->dwell : 0};
 }
 
-Thresholds thresholds_of(const Setup& setup, const DecisionParameters& p) {
+ThresholdsInUse thresholds_of(const Setup& setup, const DecisionParameters& p) {
   check_decision(p);
-  if (p.threshold) return Thresholds::constant(*p.threshold);
+  if (p.threshold) return {Thresholds::constant(*p.threshold)};
   if (!has_table(p)) return built_in_of(setup, p);
   const std::string table = whole_text(setup, *p.thresholds, "thresholds");
   Thresholds thresholds;
   std::string problem;
   if (!Thresholds::parse(table, thresholds, problem))
     throw Failure::input("thresholds '" + *p.thresholds + "', " + problem, "give a table as read_until_calibration writes it");
-  return thresholds;
+  return {std::move(thresholds)};
 }
 
 template <class Stage>
@@ -78,7 +88,9 @@ void describe_decision(Describe<Stage>& d) {
   d.needs("sdtw_score", "i64", "sum of the costs of the best alignment")
       .needs("sdtw_length", "i32", "levels aligned so far")
       .needs("sdtw_target", "i32", "row of the target, -1: the read has been aligned nowhere")
-      .needs("query_complete", "u8", "1: the whole prefix has been aligned");
+      .needs("query_complete", "u8", "1: the whole prefix has been aligned")
+      .needs("sdtw_start", "i64", "first k-mer of the alignment; with the end it tells how slow the strand is", Needed::optional)
+      .needs("sdtw_end", "i64", "end of its k-mers", Needed::optional);
   d.gives("decision", "u8", "0 wait, 1 accept, 2 reject")
       .gives("decision_score", "f64", "cost per level, standard deviations")
       .gives("decision_threshold", "f64", "cost per level at or below which a read of this length is a target");
@@ -100,11 +112,31 @@ struct Scores {
       : score(in.column<std::int64_t>("sdtw_score")),
         length(in.column<std::int32_t>("sdtw_length")),
         target(in.column<std::int32_t>("sdtw_target")),
-        complete(in.column<std::uint8_t>("query_complete")) {}
+        complete(in.column<std::uint8_t>("query_complete")) {
+    if (!in.has("sdtw_start") || !in.has("sdtw_end")) return;
+    start = in.column<std::int64_t>("sdtw_start");
+    end = in.column<std::int64_t>("sdtw_end");
+  }
+  // 0: it was aligned nowhere, or nobody says where.
+  std::int64_t kmers(std::size_t row) const { return start.empty() || target[row] < 0 ? 0 : end[row] - start[row]; }
   std::span<const std::int64_t> score;
   std::span<const std::int32_t> length, target;
   std::span<const std::uint8_t> complete;
+  std::span<const std::int64_t> start, end;
 };
+
+void warn_of_slow_strands(const Call& call, const StrandSpeed& speed) {
+  const std::optional<StrandSpeed::Slow> slow = speed.slow();
+  if (!slow) return;
+  const auto tenths = [](double value) {
+    const auto number = std::llround(value * 10);
+    return std::to_string(number / 10) + "." + std::to_string(number % 10);
+  };
+  call.warn("a base stays in the pore for " + tenths(slow->dwell) + " samples (median of " + std::to_string(slow->reads) +
+            " reads, where they were aligned), and for " + tenths(slow->calibrated_dwell) +
+            " in the reads that the built-in thresholds were made of: with such slow strands reads may be accepted that are no targets; make "
+            "thresholds for these reads with `sluice run calibrate_read_until`, or give --threshold");
+}
 
 struct Decisions {
   explicit Decisions(Output& out)
@@ -129,9 +161,9 @@ class ReadUntilDecision {
     describe_decision(d);
   }
   static void check_parameters(const Parameters& p) { check_decision(p); }
-  ReadUntilDecision(const Setup& setup, const Parameters& p) : thresholds_(thresholds_of(setup, p)), minimum_levels_(p.minimum_levels) {}
+  ReadUntilDecision(const Setup& setup, const Parameters& p) : ReadUntilDecision(thresholds_of(setup, p), p) {}
 
-  void process(const Call&, const Batch& in, Output& out) const {
+  void process(const Call&, const Batch& in, Output& out) {
     const Scores scores(in);
     const Decisions decisions(out);
     for (std::size_t i = 0; i < static_cast<std::size_t>(in.rows()); ++i) {
@@ -141,12 +173,21 @@ class ReadUntilDecision {
       decisions.threshold[i] = threshold.threshold;
       decisions.decision[i] =
           static_cast<std::uint8_t>(decide(decisions.score[i], scores.length[i], Prefix::whole, threshold, BeforeWhole::wait, minimum_levels_));
+      if (scores.length[i] >= minimum_levels_) speed_.add(static_cast<double>(scores.length[i]) * samples_per_level_, scores.kmers(i));
     }
   }
+  void finish(const Call& call, Output&) { warn_of_slow_strands(call, speed_); }
 
  private:
+  ReadUntilDecision(ThresholdsInUse&& thresholds, const Parameters& p)
+      : thresholds_(std::move(thresholds.thresholds)),
+        minimum_levels_(p.minimum_levels),
+        samples_per_level_(p.samples_per_level),
+        speed_(thresholds.dwell) {}
+
   Thresholds thresholds_;
-  std::int32_t minimum_levels_;
+  std::int32_t minimum_levels_, samples_per_level_;
+  StrandSpeed speed_;
 };
 
 // One row a chunk of a read of a channel.
@@ -169,21 +210,7 @@ class ReadUntilDecisionStream {
     d.option("decide_early", &Parameters::decide_early, "decide before the prefix is complete where the score is clear");
   }
   static void check_parameters(const Parameters& p) { check_decision(p); }
-  ReadUntilDecisionStream(const Setup& setup, const Parameters& p)
-      : thresholds_(thresholds_of(setup, p)),
-        minimum_levels_(p.minimum_levels),
-        before_whole_(p.decide_early ? BeforeWhole::decide : BeforeWhole::wait) {
-    resume(setup, [this](StateReader& from) {
-      for (auto count = from.value<std::uint64_t>(); count > 0; --count) {
-        const auto channel = from.value<std::int32_t>();
-        Decided& decided = decided_.take(channel);
-        decided.decision = from.value<Decision>();
-        decided.score = from.value<double>();
-        decided.threshold = from.value<double>();
-        if (decided.decision > Decision::reject) throw damaged_state();
-      }
-    });
-  }
+  ReadUntilDecisionStream(const Setup& setup, const Parameters& p) : ReadUntilDecisionStream(setup, thresholds_of(setup, p), p) {}
 
   void process(const Call&, const Batch& in, Output& out) {
     const Scores scores(in);
@@ -198,12 +225,16 @@ class ReadUntilDecisionStream {
       decisions.decision[i] = static_cast<std::uint8_t>(now.decision);
       decisions.score[i] = now.score;
       decisions.threshold[i] = now.threshold;
+      if (before == nullptr && now.decision != Decision::wait)
+        speed_.add(static_cast<double>(scores.length[i]) * samples_per_level_, scores.kmers(i));
       if (is_last_chunk[i] != 0)
         decided_.release(channel[i]);
       else if (now.decision != Decision::wait)
         decided_.take(channel[i]) = now;
     }
   }
+  void finish(const Call& call, Output&) { warn_of_slow_strands(call, speed_); }
+  // Of speeds a run that goes on knows those since then.
   void save(const Call&, StateWriter& to) const {
     to.value(std::uint64_t{decided_.size()});
     decided_.for_each_channel([&](std::int32_t channel, const Decided& decided) {
@@ -215,6 +246,24 @@ class ReadUntilDecisionStream {
   }
 
  private:
+  ReadUntilDecisionStream(const Setup& setup, ThresholdsInUse&& thresholds, const Parameters& p)
+      : thresholds_(std::move(thresholds.thresholds)),
+        minimum_levels_(p.minimum_levels),
+        samples_per_level_(p.samples_per_level),
+        before_whole_(p.decide_early ? BeforeWhole::decide : BeforeWhole::wait),
+        speed_(thresholds.dwell) {
+    resume(setup, [this](StateReader& from) {
+      for (auto count = from.value<std::uint64_t>(); count > 0; --count) {
+        const auto channel = from.value<std::int32_t>();
+        Decided& decided = decided_.take(channel);
+        decided.decision = from.value<Decision>();
+        decided.score = from.value<double>();
+        decided.threshold = from.value<double>();
+        if (decided.decision > Decision::reject) throw damaged_state();
+      }
+    });
+  }
+
   struct Decided {
     Decision decision = Decision::wait;
     double score = 0, threshold = 0;
@@ -229,8 +278,9 @@ class ReadUntilDecisionStream {
   }
 
   Thresholds thresholds_;
-  std::int32_t minimum_levels_;
+  std::int32_t minimum_levels_, samples_per_level_;
   BeforeWhole before_whole_;
+  StrandSpeed speed_;
   ChannelStates<Decided> decided_;  // reads under way that have been decided on
 };
 

@@ -154,14 +154,14 @@ __device__ __forceinline__ void find_path(const ReadPlan& plan, std::int64_t ind
 }
 
 // A block is a warp and a read: the next read begins wherever a place on a multiprocessor becomes free.
-template <FillForm form>
+template <FillForm form, bool guided>
 __global__ void __launch_bounds__(warp_lanes, filling_warps)
     fill_kernel(const ReadPlan* __restrict__ reads, Workspace workspace, CommonTransitions common, const float* __restrict__ event_means,
-                DeviceAlignments alignments) {
+                const std::uint32_t* __restrict__ guides, DeviceAlignments alignments) {
   __shared__ alignas(16) WarpStage stage;
   const std::int64_t index = blockIdx.x;
   const ReadPlan& plan = reads[index];
-  if (alignments.status[plan.row] != AlignmentStatus::ok) return;
+  if (alignments.status[plan.row] != AlignmentStatus::ok || (plan.guide_begin >= 0) != guided) return;
   const ReadFacts& facts = workspace.facts[index];
   const ReadInput read{plan.event_count,
                        plan.kmer_count,
@@ -171,7 +171,8 @@ __global__ void __launch_bounds__(warp_lanes, filling_warps)
                        workspace.traces + plan.trace_begin * row_lanes,
                        facts.levels_are_moderate};
   AlignmentReport report{};
-  fill_read<form>(plan, facts, common, read, stage, workspace.waypoints + index * warp_lanes, report);
+  fill_read<form, guided>(plan, facts, common, read, stage, workspace.waypoints + index * warp_lanes, Guide{guides + (guided ? plan.guide_begin : 0)},
+                          report);
   if (threadIdx.x == 0) alignments.reports[plan.row] = report;
   __syncwarp();
   if (report.end_event >= 0) find_path(plan, index, workspace, report.end_event);
@@ -228,6 +229,7 @@ BatchPlan plan_batch(std::span<const std::int64_t> event_offsets, std::span<cons
   for (std::size_t row = 0; row < rows; ++row) {
     ReadPlan& read = plan.reads[row];
     read = {};
+    read.guide_begin = -1;
     read.row = static_cast<std::int64_t>(row);
     read.event_begin = event_offsets[row];
     read.kmer_begin = kmer_offsets[row];
@@ -311,10 +313,16 @@ cudaError_t prepare_levels(const DeviceWork& work, const DeviceBatch& batch, con
 cudaError_t fill_bands(const DeviceWork& work, const DeviceBatch& batch, const DeviceAlignments& alignments, cudaStream_t stream, FillForm form) {
   if (work.part.read_count <= 0) return cudaSuccess;
   if (work.part.read_count > std::numeric_limits<std::int32_t>::max()) return cudaErrorInvalidValue;
-  const auto kernel = form == FillForm::wide ? fill_kernel<FillForm::wide> : fill_kernel<FillForm::mixed>;
-  kernel<<<static_cast<unsigned int>(work.part.read_count), warp_lanes, 0, stream>>>(work.reads, workspace_of(work), common_transitions(),
-                                                                                     batch.event_means, alignments);
-  return cudaGetLastError();
+  const auto launch = [&](auto kernel) {
+    kernel<<<static_cast<unsigned int>(work.part.read_count), warp_lanes, 0, stream>>>(work.reads, workspace_of(work), common_transitions(),
+                                                                                       batch.event_means, batch.guides, alignments);
+    return cudaGetLastError();
+  };
+  const bool is_wide = form == FillForm::wide;
+  if (const cudaError_t error = launch(is_wide ? fill_kernel<FillForm::wide, false> : fill_kernel<FillForm::mixed, false>); error != cudaSuccess)
+    return error;
+  if (batch.guides == nullptr) return cudaSuccess;
+  return launch(is_wide ? fill_kernel<FillForm::wide, true> : fill_kernel<FillForm::mixed, true>);
 }
 
 cudaError_t sum_paths(const DeviceWork& work, const DeviceBatch& batch, const DeviceAlignments& alignments, cudaStream_t stream) {

@@ -24,6 +24,7 @@ struct ReadPlan {
   std::int64_t kmer_begin;                // likewise in the k-mer columns
   std::int64_t trace_begin;               // first 128-byte trace row in the workspace of its part
   std::int64_t level_begin;               // first 16-byte level in the workspace of its part
+  std::int64_t guide_begin;               // first of the batch's words of 32 bits; -1: the bands move by their scores. For the caller to set
   double stay, step;                      // log-probabilities (transitions.hpp; by the host's logarithm, which no device has)
   float away_stay, away_step;             // in single precision, rounded away from zero (sum_with_emission)
   float narrow_skip, lowest_exact_score;  // narrow_arithmetic.hpp
@@ -57,8 +58,9 @@ BatchPlan plan_batch(std::span<const std::int64_t> event_offsets, std::span<cons
 struct DeviceBatch {
   const float* event_means;  // pA
   const std::uint32_t* kmer_ranks;
-  const float* scale;  // one per row
-  const float* shift;  // pA, one per row
+  const float* scale;                     // one per row
+  const float* shift;                     // pA, one per row
+  const std::uint32_t* guides = nullptr;  // those of the reads that have one (abea.hpp), one after the other; null: none has
 };
 struct DeviceModel {
   const float* level_mean;

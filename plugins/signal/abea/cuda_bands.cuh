@@ -143,6 +143,12 @@ __device__ __forceinline__ FreshCells fill_cells_checked(const Lane& lane, const
   return fresh;
 }
 
+// Which way bands move where the scores do not decide it (abea.hpp): in words of half the size, which the device reads faster.
+struct Guide {
+  const std::uint32_t* __restrict__ words;
+  __device__ __forceinline__ bool moves_right(std::int32_t band) const { return (__ldg(words + (band >> 5)) >> (band & 31) & 1U) != 0; }
+};
+
 // Where the band lies. Shuffles take lane numbers modulo 32, so that blocks of four k-mers serve as lane numbers.
 struct BandPlace {
   std::int32_t first_kmer;
@@ -200,15 +206,15 @@ __device__ __forceinline__ void find_diagonals(Lane& lane, float before, const f
 }
 
 // From this phase on: the slot with the band's first cell leaves it below, the one above it enters.
-template <int phase>
+template <std::int32_t width, int phase>
 __device__ __forceinline__ void move_slots(Lane& lane, BandPlace& place, const ReadTransitions& transition, const Level* levels) {
   if (place.offset == phase) lane.level[phase].peak = lane.emission[phase] = lane.diagonal[phase] = -infinity;
-  if (place.offset == phase - band_width) {
+  if (place.offset == phase - width) {
     lane.skip[phase] = transition.narrow_skip;
     lane.score[1][phase] = -infinity;
   }
   if constexpr (phase == 0) {
-    // The four slots before the first block's, all below the band for two bands, become the highest ones, 24 k-mers above the band.
+    // The four slots before the first block's, all below the band for two bands, become the highest ones, 24 k-mers above a band of 100.
     if (place.offset == slots_per_lane) {
       place.offset -= slots;
       place.staged_event -= slots;
@@ -223,19 +229,20 @@ __device__ __forceinline__ void move_slots(Lane& lane, BandPlace& place, const R
   show_ends(place, (phase + 1) % slots_per_lane);
 }
 
+template <std::int32_t width>
 __device__ __forceinline__ void move_right(Lane& lane, BandPlace& place, const ReadTransitions& transition, const Level* levels) {
   switch (place.first_kmer & (slots_per_lane - 1)) {
     case 0:
-      move_slots<0>(lane, place, transition, levels);
+      move_slots<width, 0>(lane, place, transition, levels);
       return;
     case 1:
-      move_slots<1>(lane, place, transition, levels);
+      move_slots<width, 1>(lane, place, transition, levels);
       return;
     case 2:
-      move_slots<2>(lane, place, transition, levels);
+      move_slots<width, 2>(lane, place, transition, levels);
       return;
     default:
-      move_slots<3>(lane, place, transition, levels);
+      move_slots<width, 3>(lane, place, transition, levels);
   }
 }
 
@@ -269,13 +276,18 @@ __device__ __forceinline__ FreshCells fill_cells_narrow(const Lane& lane, const 
   return fresh;
 }
 
-// Fills a band; true when its successor lies to the right (the Suzuki-Kasahara rule). The diagonals of the next band are found here, while the scores
-// that they start from are still known: each slot then holds one score, which the next band overwrites. Narrow scores all lie below narrow_skip.
+// Fills a band; true when its successor lies to the right (the Suzuki-Kasahara rule; a guided band asks its guide instead). The diagonals of the next
+// band are found here, while the scores that they start from are still known: each slot then holds one score, which the next band overwrites. Narrow
+// scores all lie below narrow_skip.
+template <bool guided>
 __device__ __forceinline__ bool fill_narrow_band(Lane& lane, const BandPlace& place, const ReadTransitions& transition, int step) {
   const FreshCells fresh = fill_cells_narrow(lane, transition, lane.trace);
-  const float own_end = shown(fresh, place);
-  const float lower_left = __shfl_sync(whole_warp, own_end, place.first_block);
-  const float upper_right = __shfl_sync(whole_warp, own_end, place.last_block);
+  float lower_left = 0.0F, upper_right = 0.0F;
+  if constexpr (!guided) {
+    const float own_end = shown(fresh, place);
+    lower_left = __shfl_sync(whole_warp, own_end, place.first_block);
+    upper_right = __shfl_sync(whole_warp, own_end, place.last_block);
+  }
   const float before = __shfl_sync(whole_warp, fminf(fresh.fourth, lane.skip[3]), place.lane_before);
   meet_next_events(lane, place, step);
   find_diagonals(lane, lane.before[1], lane.score[1], transition);
@@ -303,28 +315,34 @@ __device__ __forceinline__ void fill_last_narrow_band(Lane& lane, const BandPlac
 }
 
 // A stretch of inner bands that fills whole trace rows, for which lane and place are prepared. trace_row: this lane's in the first row.
+template <bool guided>
 __device__ __forceinline__ void fill_narrow_bands(Lane& lane, BandPlace& place, const ReadTransitions& transition, const Level* levels,
-                                                  std::uint32_t* trace_row, std::int32_t band_count) {
+                                                  std::uint32_t* trace_row, std::int32_t band_count, Guide guide, std::int32_t next_band) {
+  constexpr std::int32_t width = guided ? guided_band_width : band_width;
   find_diagonals(lane, lane.before[0], lane.score[0], transition);
   for (std::int32_t rounds = band_count / 2;;) {
-    if (fill_narrow_band(lane, place, transition, 0)) move_right(lane, place, transition, levels);
+    bool right = fill_narrow_band<guided>(lane, place, transition, 0);
+    if constexpr (guided) right = guide.moves_right(next_band++);
+    if (right) move_right<width>(lane, place, transition, levels);
     if (--rounds == 0) break;
-    const bool right = fill_narrow_band(lane, place, transition, 1);
+    right = fill_narrow_band<guided>(lane, place, transition, 1);
+    if constexpr (guided) right = guide.moves_right(next_band++);
     place.staged_event += 2;
     if (rounds % 2 == 0) {
       *trace_row = lane.trace;
       trace_row += row_lanes;
     }
-    if (right) move_right(lane, place, transition, levels);
+    if (right) move_right<width>(lane, place, transition, levels);
   }
   fill_last_narrow_band(lane, place, transition);
   *trace_row = lane.trace;
 }
 
 // The same for bands with a check of each cell, and those with a cell in doubt, or all of them (Arithmetic::wide), in double precision.
-template <FillForm form>
+template <FillForm form, bool guided>
 __device__ __forceinline__ void fill_careful_bands(Lane& lane, BandPlace& place, const ReadTransitions& transition, const Level* levels,
-                                                   std::uint32_t* trace_row, std::int32_t band_count, Arithmetic arithmetic, std::int32_t& repeated) {
+                                                   std::uint32_t* trace_row, std::int32_t band_count, Arithmetic arithmetic, std::int32_t& repeated,
+                                                   Guide guide, std::int32_t next_band) {
 #pragma unroll 1
   for (std::int32_t band = 0; band < band_count; ++band) {
     std::uint32_t trace = lane.trace;
@@ -365,8 +383,9 @@ __device__ __forceinline__ void fill_careful_bands(Lane& lane, BandPlace& place,
       if (band == band_count - 1) break;
     }
     const bool successor_is_odd = band % 2 == 0;
-    if (lower_left < upper_right || (lower_left == -infinity && upper_right == -infinity && successor_is_odd))
-      move_right(lane, place, transition, levels);
+    bool right = lower_left < upper_right || (lower_left == -infinity && upper_right == -infinity && successor_is_odd);
+    if constexpr (guided) right = guide.moves_right(next_band + band);
+    if (right) move_right<guided ? guided_band_width : band_width>(lane, place, transition, levels);
   }
 #pragma unroll
   for (int slot = 0; slot < slots_per_lane; ++slot) {

@@ -61,7 +61,7 @@ __device__ __forceinline__ void fill_first_bands(Lane& lane, std::int32_t this_l
 }
 
 // Bands that can be filled without looking at the edges: inside the matrix and before the last k-mer however the band moves, and four k-mers from the
-// first one (move_right<0>).
+// first one (move_slots<0>). Of a guided band, too, the slots above it may have levels of so many k-mers.
 __device__ __forceinline__ std::int32_t inner_bands(const ReadInput& read, std::int32_t band, const BandPosition& at) {
   if (band % bands_per_row != 0 || at.first_kmer < slots_per_lane || at.last_event < band_width || !read.moderate) return 0;
   const std::int32_t room = min(stretch_bands, min(read.kmer_count - 1 - band_width - at.first_kmer, read.event_count - 1 - at.last_event));
@@ -69,6 +69,7 @@ __device__ __forceinline__ std::int32_t inner_bands(const ReadInput& read, std::
 }
 
 // The arithmetic of the next bands, from the two bands before them and from the lowest and highest event that they will meet.
+template <std::int32_t width>
 __device__ __forceinline__ Arithmetic arithmetic_of_stretch(const Lane& lane, const NarrowTransitions& narrow, float lowest_event,
                                                             float highest_event, const LevelRanges& ranges, std::int32_t band_count) {
   float lowest_score = infinity;
@@ -85,7 +86,7 @@ __device__ __forceinline__ Arithmetic arithmetic_of_stretch(const Lane& lane, co
   }
   lowest_score = value_of_order(__reduce_min_sync(whole_warp, order_of(lowest_score)));
   highest_score = value_of_order(__reduce_max_sync(whole_warp, order_of(highest_score)));
-  const bool every_cell_scored = __reduce_add_sync(whole_warp, cells) == band_width;
+  const bool every_cell_scored = __reduce_add_sync(whole_warp, cells) == width;
   if (!every_cell_scored) return Arithmetic::wide;
   return admissible_arithmetic(narrow, lowest_score, highest_score, lowest_emission(lowest_event, highest_event, ranges), band_count);
 }
@@ -107,6 +108,7 @@ __device__ __forceinline__ void keep_waypoint(const Lane& lane, std::int32_t thi
 }
 
 // A band that may reach over an edge of the matrix, or with values that need every care.
+template <std::int32_t width>
 __device__ __forceinline__ void fill_edge_band(Lane& lane, const ReadInput& read, std::int32_t band, const BandPosition& at, std::int32_t own_first,
                                                std::int32_t this_lane, std::int32_t lane_before, const ReadTransitions& transition, double trim,
                                                EndCell& end) {
@@ -119,7 +121,7 @@ __device__ __forceinline__ void fill_edge_band(Lane& lane, const ReadInput& read
     const std::int32_t offset = kmer - at.first_kmer;
     const std::int32_t event = at.last_event - offset;
     Cell cell{-infinity, false, false};
-    if (offset >= 0 && offset < band_width && event >= 0 && event < read.event_count) {
+    if (offset >= 0 && offset < width && event >= 0 && event < read.event_count) {
       if (kmer >= 0 && kmer < read.kmer_count) {
         const float left_score = slot == 0 ? lane.before[1] : lane.score[1][slot - 1];
         const float diagonal_score = slot == 0 ? lane.before[0] : lane.score[0][slot - 1];
@@ -151,9 +153,10 @@ __device__ __forceinline__ void fill_edge_band(Lane& lane, const ReadInput& read
 }
 
 // Fills the bands of a read; report gets the end of the path and the counts of bands. Traces are only read after a __syncwarp.
-template <FillForm form>
+template <FillForm form, bool guided>
 __device__ __forceinline__ void fill_read(const ReadPlan& plan, const ReadFacts& facts, const CommonTransitions& common, const ReadInput& read,
-                                          WarpStage& stage, Waypoint* waypoints, AlignmentReport& report) {
+                                          WarpStage& stage, Waypoint* waypoints, Guide guide, AlignmentReport& report) {
+  constexpr std::int32_t width = guided ? guided_band_width : band_width;
   const auto this_lane = static_cast<std::int32_t>(threadIdx.x % warp_lanes);
   const ReadTransitions transition{plan.stay, plan.step, common.skip, plan.away_stay, plan.away_step, plan.narrow_skip};
   NarrowTransitions narrow;
@@ -168,22 +171,23 @@ __device__ __forceinline__ void fill_read(const ReadPlan& plan, const ReadFacts&
   fill_first_bands(lane, this_lane, common.trim);
   BandPlace place{};
   place.lane_before = (this_lane + warp_lanes - 1) % warp_lanes;
-  BandPosition at{-1 - band_width / 2, band_width / 2};  // of band 1
+  BandPosition at{-1 - width / 2, width / 2};  // of band 1
   EndCell end{-infinity, -1};
   std::int32_t narrow_bands = 0, checked_bands = 0, repeated_bands = 0, wide_bands = 0;
 
   for (std::int32_t band = 2; band < read.band_count;) {
     const std::int32_t inner = inner_bands(read, band, at);
     const float lower_left = score_of_slot(lane, at.first_kmer);
-    const float upper_right = score_of_slot(lane, at.first_kmer + band_width - 1);
-    const bool right = lower_left == -infinity && upper_right == -infinity ? band % 2 == 1 : lower_left < upper_right;
+    const float upper_right = score_of_slot(lane, at.first_kmer + width - 1);
+    bool right = lower_left == -infinity && upper_right == -infinity ? band % 2 == 1 : lower_left < upper_right;
+    if constexpr (guided) right = guide.moves_right(band);
     at.first_kmer += right ? 1 : 0;
     at.last_event += right ? 0 : 1;
     const std::int32_t lowest_block = (at.first_kmer - 1) >> 2;
     const std::int32_t block = block_of_lane(lowest_block, this_lane);
     const std::int32_t own_first = slots_per_lane * block;
     if (inner == 0) {
-      fill_edge_band(lane, read, band, at, own_first, this_lane, place.lane_before, transition, common.trim, end);
+      fill_edge_band<width>(lane, read, band, at, own_first, this_lane, place.lane_before, transition, common.trim, end);
       ++band;
       ++wide_bands;
       continue;
@@ -196,14 +200,14 @@ __device__ __forceinline__ void fill_read(const ReadPlan& plan, const ReadFacts&
       const std::int32_t event = lowest_staged + i;
       const float mean = read.events[min(max(event, 0), read.event_count - 1)];
       stage.events[i] = mean;
-      const bool met = event > at.last_event - band_width && event <= at.last_event + inner;
+      const bool met = event > at.last_event - width && event <= at.last_event + inner;
       lowest_event = met ? fminf(lowest_event, mean) : lowest_event;
       highest_event = met ? fmaxf(highest_event, mean) : highest_event;
     }
     lowest_event = value_of_order(__reduce_min_sync(whole_warp, order_of(lowest_event)));
     highest_event = value_of_order(__reduce_max_sync(whole_warp, order_of(highest_event)));
     Arithmetic arithmetic = Arithmetic::wide;
-    if constexpr (form != FillForm::wide) arithmetic = arithmetic_of_stretch(lane, narrow, lowest_event, highest_event, facts.ranges, inner);
+    if constexpr (form != FillForm::wide) arithmetic = arithmetic_of_stretch<width>(lane, narrow, lowest_event, highest_event, facts.ranges, inner);
     if (waypoint_count < warp_lanes - 1 && band >= (waypoint_count + 1) * waypoint_distance) {
       // The slots of the band before are those of this band, but for the lane that the band has just left.
       keep_waypoint(lane, this_lane, band - 1, (at.first_kmer - (right ? 1 : 0)) >> 2, waypoints[waypoint_count]);
@@ -213,14 +217,14 @@ __device__ __forceinline__ void fill_read(const ReadPlan& plan, const ReadFacts&
     place.first_kmer = at.first_kmer;
     place.offset = at.first_kmer - own_first;
     place.first_block = at.first_kmer >> 2;
-    place.last_block = (at.first_kmer + band_width - 1) >> 2;
+    place.last_block = (at.first_kmer + width - 1) >> 2;
     show_ends(place, at.first_kmer & (slots_per_lane - 1));
     load_levels(lane, read.levels + own_first);
 #pragma unroll
     for (int slot = 0; slot < slots_per_lane; ++slot) {
       const std::int32_t offset = own_first + slot - at.first_kmer;
       lane.level[slot].peak = offset < 0 ? -infinity : lane.level[slot].peak;
-      lane.skip[slot] = offset < band_width ? transition.narrow_skip : -infinity;
+      lane.skip[slot] = offset < width ? transition.narrow_skip : -infinity;
     }
     // Levels that the band may meet, into the nearest cache: a lane that waits for its levels stops the whole warp.
     const std::int32_t level_ahead = slots_per_lane * (lowest_block + warp_lanes) + levels_per_line * this_lane;
@@ -235,10 +239,10 @@ __device__ __forceinline__ void fill_read(const ReadPlan& plan, const ReadFacts&
 
     std::uint32_t* const trace_row = read.traces + std::int64_t{band / bands_per_row} * row_lanes + this_lane;
     if (form == FillForm::mixed && arithmetic == Arithmetic::narrow) {
-      fill_narrow_bands(lane, place, transition, read.levels, trace_row, inner);
+      fill_narrow_bands<guided>(lane, place, transition, read.levels, trace_row, inner, guide, band + 1);
       narrow_bands += inner;
     } else {
-      fill_careful_bands<form>(lane, place, transition, read.levels, trace_row, inner, arithmetic, repeated_bands);
+      fill_careful_bands<form, guided>(lane, place, transition, read.levels, trace_row, inner, arithmetic, repeated_bands, guide, band + 1);
       (arithmetic == Arithmetic::checked ? checked_bands : wide_bands) += inner;
     }
     at.first_kmer = place.first_kmer;

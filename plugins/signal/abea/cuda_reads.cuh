@@ -19,8 +19,7 @@ constexpr std::uint32_t whole_warp = 0xFFFFFFFFU;
 constexpr int warp_lanes = 32;
 constexpr std::int32_t slots = 128;
 constexpr std::int32_t slots_per_lane = 4;
-constexpr std::int32_t band_blocks = band_width / slots_per_lane;  // lanes from the first cell of a band to the slot above it
-static_assert(band_width % slots_per_lane == 0);
+static_assert(band_width % slots_per_lane == 0 && guided_band_width % slots_per_lane == 0);
 
 // The arithmetic is chosen anew after this many bands. Choosing costs about as much as three bands.
 constexpr std::int32_t stretch_bands = 128;

@@ -93,8 +93,6 @@ std::size_t Workspace::bytes() const {
          scores.capacity() * sizeof(float) + traces.capacity();
 }
 
-void Workspace::release() { *this = {}; }
-
 CheckedModel::CheckedModel(const KmerModelView& model) : view_(model) {
   constexpr std::uint32_t largest_k = 12;
   if (model.alphabet != Alphabet::nucleotide || model.k == 0 || model.k > largest_k) return;

@@ -131,7 +131,6 @@ struct Workspace {
   std::vector<std::uint8_t> traces;
 
   std::size_t bytes() const;
-  void release();
 };
 
 // Fills workspace.path with the best path of a segment that begins in the match state of its first k-mer with its first event and ends in the match

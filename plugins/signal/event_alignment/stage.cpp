@@ -109,12 +109,12 @@ class EventAlignment {
     const auto rows = static_cast<std::size_t>(in.rows());
     std::vector<EventPath> paths(rows);
     call.parallel_for(rows, 1, [&](std::size_t begin, std::size_t end) {
-      auto workspace = workspaces_.take();
       for (std::size_t row = begin; row < end; ++row) {
         if (call.cancelled()) throw Failure(SLUICE_ERROR_CANCELLED, "the event alignment was cancelled");
-        const auto r = static_cast<std::int64_t>(row);
-        if (in.ok(r)) align(in, row, *workspace, paths[row], out);
-        if (workspace->bytes() > kept_workspace_bytes) workspace->release();
+        if (!in.ok(static_cast<std::int64_t>(row))) continue;
+        auto workspace = workspaces_.take();
+        align(in, row, *workspace, paths[row], out);
+        if (workspace->bytes() > kept_workspace_bytes) workspace.discard();
       }
     });
 

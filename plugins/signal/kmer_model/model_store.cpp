@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <iterator>
 #include <sluice/failure.hpp>
+#include <sluice/folder.hpp>
 #include <sluice/staged_file.hpp>
 #include <system_error>
 
@@ -22,8 +24,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view methylation_suffix = "-5mc", file_suffix = ".model";
-
-std::string text_of(Alphabet alphabet) { return alphabet == Alphabet::methylation ? "methylation" : "nucleotide"; }
 
 fs::path file_of(const ModelUse& use) {
   const fs::path folder = model_folder();
@@ -46,9 +46,30 @@ std::string bytes_of(const std::string& path) {
   return bytes;
 }
 
-}  // namespace
+// The shortest figures that are read back as the same float.
+void append(std::string& text, float value) {
+  char digits[32];
+  text.append(digits, std::to_chars(digits, digits + sizeof digits, value).ptr);
+}
 
-std::string ModelUse::name() const { return pore + (alphabet == Alphabet::methylation ? std::string(methylation_suffix) : ""); }
+void write_as_text(const KmerModel& model, StagedFile& to) {
+  std::string text = "#ont_model_name\t" + model.name + "\n";
+  if (!model.alphabet_name.empty()) text += "#alphabet\t" + model.alphabet_name + "\n";
+  text += "#k\t" + std::to_string(model.k) + "\nkmer\tlevel_mean\tlevel_stdv\n";
+  for (std::size_t rank = 0; rank < model.level_mean.size(); ++rank) {
+    text += spell(rank, model.alphabet, model.k) + '\t';
+    append(text, model.level_mean[rank]);
+    text += '\t';
+    append(text, model.level_stdv[rank]);
+    text += '\n';
+    if (text.size() < (1U << 20)) continue;
+    to.write(text);
+    text.clear();
+  }
+  to.write(text);
+}
+
+}  // namespace
 
 ModelUse parse_model_name(std::string_view name) {
   ModelUse use = use_of(name);
@@ -79,13 +100,12 @@ std::vector<KnownModel> known_models() {
   for (const BuiltinModel& model : builtin_models)
     if (std::string path = find_builtin_model(std::string(model.file)); !path.empty())
       models.push_back({{std::string(model.pore), model.alphabet}, true, std::move(path)});
-  std::error_code error;  // no folder, no models
-  for (fs::directory_iterator it(model_folder(), error), end; !error && it != end; it.increment(error)) {
-    if (it->path().extension() != file_suffix) continue;
-    const ModelUse use = use_of(it->path().stem().string());
+  for_each_entry(model_folder(), [&models](const fs::path& file) {  // no folder, no models
+    if (file.extension() != file_suffix) return;
+    const ModelUse use = use_of(file.stem().string());
     std::error_code ignored;
-    if (!use.pore.empty() && it->is_regular_file(ignored)) models.push_back({use, false, it->path().string()});
-  }
+    if (!use.pore.empty() && fs::is_regular_file(file, ignored)) models.push_back({use, false, file.string()});
+  });
   std::sort(models.begin(), models.end(), [](const KnownModel& a, const KnownModel& b) { return a.use.name() < b.use.name(); });
   return models;
 }
@@ -95,15 +115,9 @@ void add_model(const ModelUse& use, const std::string& path) {
     throw Failure::usage(
         "there is a built-in model '" + use.name() + "', which goes before an added one",
         std::string("give yours where it is wanted: ") + (use.alphabet == Alphabet::methylation ? "--methylation-model" : "--model") + " FILE");
-  const std::vector<char> text = read_model_text(path);
-  KmerModel model;
-  ModelProblem problem;
-  if (!parse_kmer_model({text.data(), text.size()}, use.alphabet, model, problem))
-    throw Failure::input(
-        "k-mer model '" + path + "'" + (problem.line == 0 ? std::string(": ") : ":" + std::to_string(problem.line) + ": ") + problem.what,
-        "give a complete " + text_of(use.alphabet) + " model in the text format of nanopolish and f5c");
+  const auto [model, found, layout] = load_model(path, use);
   if (const std::uint32_t k = kmer_size_of_pore(use.pore); model.k != k)
-    throw Failure::input("k-mer model '" + path + "' has " + std::to_string(model.k) + "-mers, and models of the pore " + use.pore + " have " +
+    throw Failure::input("k-mer model '" + found + "' has " + std::to_string(model.k) + "-mers, and models of the pore " + use.pore + " have " +
                              std::to_string(k) + "-mers",
                          "give the model of this pore, or another name");
   const fs::path file = file_of(use);
@@ -114,7 +128,8 @@ void add_model(const ModelUse& use, const std::string& path) {
     throw Failure::output("the folder '" + file.parent_path().string() + "' cannot be made: " + error.message(),
                           "may you write there? XDG_DATA_HOME sets another");
   StagedFile staged(file.string());
-  staged.write(bytes_of(path));
+  if (layout == ModelLayout::text) staged.write(bytes_of(found));
+  if (layout == ModelLayout::f5c_source) write_as_text(model, staged);
   staged.publish();
 }
 

@@ -31,14 +31,14 @@ bool parse_finite(std::string_view word, float& value) {
   return parsed.ec == std::errc() && parsed.ptr == word.data() + word.size() && std::isfinite(value);
 }
 
+}  // namespace
+
 std::string spell(std::size_t rank, Alphabet alphabet, std::uint32_t k) {
   const std::string_view letters = alphabet == Alphabet::nucleotide ? "ACGT" : "ACGMT";
   std::string kmer(k, 'A');
   for (std::uint32_t i = k; i-- > 0; rank /= letters.size()) kmer[i] = letters[rank % letters.size()];
   return kmer;
 }
-
-}  // namespace
 
 bool parse_kmer_model(std::string_view text, Alphabet alphabet, KmerModel& model, ModelProblem& problem) {
   model = {};

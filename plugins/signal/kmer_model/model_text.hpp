@@ -3,6 +3,7 @@
 #pragma once
 // The text format of k-mer models that nanopolish and f5c use, as a plain function over memory.
 
+#include <cstddef>
 #include <cstdint>
 #include <sluice/kmer_model.hpp>
 #include <string>
@@ -36,5 +37,8 @@ inline constexpr std::uint32_t max_k = 11;
 // order. U counts as T. False with `problem` set: a k-mer that is missing, doubled, of another length than the first or with letters outside the
 // alphabet; a mean that is not finite; a standard deviation that is not finite and positive.
 bool parse_kmer_model(std::string_view text, Alphabet alphabet, KmerModel& model, ModelProblem& problem);
+
+// The letters of a k-mer by its rank.
+std::string spell(std::size_t rank, Alphabet alphabet, std::uint32_t k);
 
 }  // namespace sluice::kmer_model

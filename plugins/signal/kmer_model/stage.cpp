@@ -28,7 +28,9 @@ class KmerModelResource {
   static void describe(Describe<KmerModelResource>& d) {
     d.id("kmer_model").summary("loads a k-mer model: the expected current of every k-mer").resource("kmer");
     d.doc(
-        "From `path`: the text format of nanopolish and f5c, plain, gzip or xz; every k-mer of the alphabet must be there once. Without `path`: the "
+        "From `path`: the text format of nanopolish and f5c, plain, gzip or xz; every k-mer of the alphabet must be there once. Or C source of f5c, "
+        "or a "
+        "folder with a checkout of it: the array that it compiles in for the pore. Without `path`: the "
         "built-in model for the pore, which `auto` takes from the signal file's header, or where there is none the one that `sluice model add` has "
         "kept. One row per k-mer in rank order (first base most significant; A C G T, or A C G M T with "
         "M = 5-methylcytosine). "
@@ -79,10 +81,12 @@ class KmerModelResource {
     if (!has_signal && pore_.empty())
       throw Failure::usage("resource '" + std::string(setup.instance()) + "': pore = \"auto\" needs the resource 'signal'",
                            "set pore, give a model file, or add resources.signal (stage signal_file)");
-    if (pore_.empty())
-      throw Failure::usage(
-          "there is no built-in model for the signal file's chemistry '" + std::string(setup.resource("signal").attribute("chemistry")) + "'",
-          "give a model file: --model FILE, or another pore if the file's header is wrong");
+    if (pore_.empty()) {
+      const std::string doubt(setup.resource("signal").attribute("chemistry_doubt"));
+      throw Failure::usage("there is no built-in model for the signal file's chemistry '" +
+                               std::string(setup.resource("signal").attribute("chemistry")) + "'" + (doubt.empty() ? "" : "; the file " + doubt),
+                           "give a model file: --model FILE, or another pore if the file's header is wrong: --pore");
+    }
     if (p.pore == "auto" && alphabet_ == Alphabet::nucleotide) warn_of_doubt(setup);
     const Alphabet in_file = synthetic_ ? Alphabet::nucleotide : alphabet_;
     const std::string_view file = builtin_model_file(pore_, in_file);
@@ -93,7 +97,7 @@ class KmerModelResource {
       if (!path_.empty()) return;
       const std::string problem = "there is no built-in " + p.alphabet + " model for the pore '" + pore_ + "'";
       if (p.if_missing == "fail") throw Failure::usage(problem, remedy_for(use));
-      setup.warn(problem + ", so that none is used; " + remedy_for(use));
+      setup.warn(problem + ", so that none is used; 'sluice model add " + use.name() + " FILE' keeps one");
       return;
     }
     path_ = find_builtin_model(std::string(file));
@@ -104,15 +108,10 @@ class KmerModelResource {
 
   void process(const Call& call, Output& out) {
     if (path_.empty()) return give_none(out);
-    const std::vector<char> text = read_model_text(path_);
-    const char first = byte_of(path_, 0);
-    if (first != '\x1f' && first != '\xFD' && byte_of(path_, -1) != '\n') call.warn(open_end_text("k-mer model '" + path_ + "'"));
-    KmerModel model;
-    ModelProblem problem;
-    if (!parse_kmer_model({text.data(), text.size()}, synthetic_ ? Alphabet::nucleotide : alphabet_, model, problem))
-      throw Failure::input(
-          "k-mer model '" + path_ + "'" + (problem.line == 0 ? std::string(": ") : ":" + std::to_string(problem.line) + ": ") + problem.what,
-          "give a complete model in the text format of nanopolish and f5c, or another alphabet");
+    auto [model, file, layout] = load_model(path_, {pore_, synthetic_ ? Alphabet::nucleotide : alphabet_});
+    const char first = byte_of(file, 0);
+    if (layout == ModelLayout::text && first != '\x1f' && first != '\xFD' && byte_of(file, -1) != '\n')
+      call.warn(open_end_text("k-mer model '" + file + "'"));
     if (synthetic_) {
       model = synthesize(model, motif_);
       call.warn("the methylation model is synthetic (made up from '" + source_ + "'): calls on real reads mean nothing");
@@ -145,10 +144,12 @@ class KmerModelResource {
   }
   static std::string remedy_for(const ModelUse& use) {
     const bool methylation = use.alphabet == Alphabet::methylation;
-    return std::string(methylation && use.pore == "r10"
-                           ? "f5c has one of R10.4.1 (9-mers, r10.4.1_400bps.cpg, github.com/hasindu2008/f5c): give it as text, "
-                           : "give a model file: ") +
-           (methylation ? "--methylation-model" : "--model") + " FILE, or once and for all: sluice model add " + use.name() + " FILE";
+    const std::string file = std::string(methylation ? "--methylation-model" : "--model") + " FILE";
+    if (methylation && use.pore == "r10")
+      return "f5c has one in its source, which the two lines below keep once and for all; or give another one with " + file +
+             "; docs/methylation-models.md trains one\n    git clone --depth 1 https://github.com/hasindu2008/f5c\n    sluice model add " +
+             use.name() + " f5c";
+    return "give a model file: " + file + ", or once and for all: sluice model add " + use.name() + " FILE";
   }
   // "" for a chemistry that is none of signal_file's.
   static std::string pore_of(std::string_view chemistry) {
@@ -165,7 +166,7 @@ class KmerModelResource {
     if (doubt.empty()) return;
     const std::string paths(signal.attribute("path")), first = paths.substr(0, paths.find('\n'));
     setup.warn("signal file '" + first + "' " + doubt + ": it is taken for " + std::string(signal.attribute("chemistry")) +
-               "; if it is another pore's, set the pore");
+               "; if it is another pore's, give --pore");
   }
   // The built-in methylation models are of CpG. "#alphabet methylation" and the like say nothing of where M can be.
   std::string motif_of(const KmerModel& model) const {
@@ -217,13 +218,13 @@ class ModelStore {
         .source("model")
         .work_unit("row");
     d.doc(
-        "Models lie as NAME.model in $XDG_DATA_HOME/sluice/models, or ~/.local/share/sluice/models. `add` checks a model and copies it there as it "
-        "is "
-        "(text of nanopolish and f5c, plain, gzip or xz); from then on kmer_model finds it where no model is built in. After the action all models "
+        "Models lie as NAME.model in $XDG_DATA_HOME/sluice/models, or ~/.local/share/sluice/models. `add` checks a model and puts it there: "
+        "text of nanopolish and f5c (plain, gzip or xz) as it is, the array of f5c's src/methmodel.c (f5c 1.5 and later) or src/model.h as text; a "
+        "folder is a checkout of f5c. From then on kmer_model finds it where no model is built in. After the action all models "
         "are given, by name.");
     d.option("action", &Parameters::action, "what to do first").choices({"list", "add", "remove"});
     d.option("name", &Parameters::name, "the pore, with -5mc behind it for a methylation model: r10-5mc");
-    d.option("path", &Parameters::path, "model file to add").reads();
+    d.option("path", &Parameters::path, "model file to add, C source of f5c, or a folder with a checkout of f5c").reads();
     d.gives("model_name", "utf8", "pore, with -5mc behind it for a methylation model")
         .gives("model_origin", "utf8", "built-in or added")
         .gives("model_path", "utf8", "its file");

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <sluice/call.hpp>
 #include <sluice/methods/abea/abea.hpp>
 #include <sluice/resume.hpp>
 #include <string>
@@ -18,13 +19,12 @@ constexpr float nothing = std::numeric_limits<float>::quiet_NaN();
 constexpr abea::AlignmentLimits limits{.min_average_emission = -50};
 constexpr float least_stdv = 0.1F;  // pA; no pore is quieter, and an emission needs a spread
 
-// Working memory of one thread.
-struct Scratch {
+}  // namespace
+
+struct Trainer::Scratch {
   abea::AlignmentWorkspace workspace;
   std::vector<std::int32_t> first, last;
 };
-
-}  // namespace
 
 Trainer::Trainer(Levels start, const Motif& motif, const TrainingParameters& parameters)
     : start_(std::move(start)),
@@ -77,9 +77,8 @@ void Trainer::restore(StateReader& from, const std::function<void(SavedRead&&)>&
 }
 
 // What the read says of its k-mers, by the model so far.
-void Trainer::observe(Read& read) const {
+void Trainer::observe(Read& read, Scratch& scratch) const {
   using event_scaling::ScalingStatus;
-  thread_local Scratch scratch;
   read.inverse_var = 0;
   read.level.assign(read.ranks.size(), nothing);
   scratch.first.resize(read.ranks.size());
@@ -160,8 +159,10 @@ Round Trainer::fit_levels(const Parallel& parallel) {
 }
 
 Round Trainer::run_round(const Parallel& parallel) {
+  Workspaces<Scratch> workspaces;
   parallel(reads_.size(), [&](std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i) observe(reads_[i]);
+    const auto scratch = workspaces.take();
+    for (std::size_t i = begin; i < end; ++i) observe(reads_[i], *scratch);
   });
   gather_observations();
   Round round = fit_levels(parallel);

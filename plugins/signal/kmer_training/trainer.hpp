@@ -72,7 +72,8 @@ class Trainer {
     std::vector<float> level;  // per k-mer: what was observed, NaN: nothing
     float inverse_var = 0;     // 0: the read was not aligned in this round
   };
-  void observe(Read& read) const;
+  struct Scratch;  // working memory of one thread
+  void observe(Read& read, Scratch& scratch) const;
   void gather_observations();
   Round fit_levels(const Parallel& parallel);
 

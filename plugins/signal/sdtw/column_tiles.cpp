@@ -27,7 +27,7 @@ ColumnTiles::ColumnTiles(const Reference& reference, std::int32_t lanes) : lanes
   stretch_ = tiles_ == 0 ? halo_columns : static_cast<std::int32_t>(std::max<std::int64_t>(halo_columns, divided_up(laid_out_, lanes * tiles_)));
 
   const std::int64_t tile_columns = std::int64_t{lanes_} * stretch_;
-  levels_.resize_undefined(tile_size() * static_cast<std::size_t>(tiles_));
+  levels_.start(tile_size() * static_cast<std::size_t>(tiles_));
   std::fill(levels_.data(), levels_.data() + levels_.size(), std::int16_t{0});
   std::vector<std::vector<std::uint32_t>> padding(static_cast<std::size_t>(tiles_));
   const auto place_in_tile = [&](std::int64_t place) {  // behind the halo

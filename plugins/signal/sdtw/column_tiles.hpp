@@ -11,10 +11,9 @@
 // Behind each segment lie halo_columns columns of padding, set to `unreachable` before every block of rows: what runs into them from the left in one
 // block can't reach their other end.
 
-#include <hwy/aligned_allocator.h>
-
 #include <cstddef>
 #include <cstdint>
+#include <sluice/kept_buffer.hpp>
 #include <span>
 #include <vector>
 
@@ -24,27 +23,9 @@ namespace sluice::sdtw {
 
 inline constexpr std::int32_t halo_columns = 8;  // also the most rows that a pass over a tile computes
 
-// Memory that vectors can load from; contents are undefined.
+// Memory that vectors can load from.
 template <class T>
-class AlignedArray {
- public:
-  AlignedArray() = default;
-  void resize_undefined(std::size_t size) {
-    if (size > capacity_) {
-      data_ = hwy::AllocateAligned<T>(size);
-      if (!data_) throw std::bad_alloc();
-      capacity_ = size;
-    }
-    size_ = size;
-  }
-  T* data() { return data_.get(); }
-  const T* data() const { return data_.get(); }
-  std::size_t size() const { return size_; }
-
- private:
-  hwy::AlignedFreeUniquePtr<T[]> data_;
-  std::size_t size_ = 0, capacity_ = 0;
-};
+using AlignedArray = KeptBuffer<T>;
 
 // Cells of a row as kept between blocks of rows.
 //

@@ -80,7 +80,7 @@ constexpr std::size_t most_lanes = 64;
 // The cells before the first row: a path ends in the first column only.
 template <class Cell>
 Cell* begin_cells(AlignedArray<Cell>& array, std::size_t columns) {
-  array.resize_undefined(1 + columns + most_lanes);
+  array.start(1 + columns + most_lanes);
   std::fill(array.data(), array.data() + array.size(), std::numeric_limits<Cell>::max());
   array.data()[0] = 0;
   return array.data();
@@ -99,7 +99,7 @@ std::int64_t columns_to(const Cell* cells, std::size_t columns, std::int64_t sco
 std::int64_t path_start(const Reference& reference, std::span<const std::int16_t> query, const Hit& hit, Cost cost, PathStartWorkspace& workspace) {
   const Segment& segment = reference.segment_of(hit.column);
   const auto columns = static_cast<std::size_t>(std::min<std::int64_t>(static_cast<std::int64_t>(query.size()), hit.column - segment.begin + 1));
-  workspace.levels.resize_undefined(columns + most_lanes);
+  workspace.levels.start(columns + most_lanes);
   for (std::size_t j = 0; j < columns; ++j) workspace.levels.data()[j] = reference.levels()[static_cast<std::size_t>(hit.column) - j];
   std::fill(workspace.levels.data() + columns, workspace.levels.data() + workspace.levels.size(), std::int16_t{0});
   const std::int16_t* const levels = workspace.levels.data();

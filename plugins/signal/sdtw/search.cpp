@@ -33,8 +33,8 @@ Hit Search::find_in_tiles(std::span<const std::int16_t> query, std::int64_t firs
     cells = &workspace.narrow_cells, border = &workspace.narrow_border;
   else
     cells = &workspace.wide_cells, border = &workspace.wide_border;
-  cells->resize_undefined(tiles_.tile_size());
-  border->resize_undefined(border_cells(query.size()));
+  cells->start(tiles_.tile_size());
+  border->start(border_cells(query.size()));
   Hit hit = nothing_found<Cell>;
   for (std::int64_t tile = first_tile; tile < end_tile; ++tile) {
     tiles_.begin(tile, cells->data());

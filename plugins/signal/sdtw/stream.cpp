@@ -35,8 +35,8 @@ template <class Cell>
 Hit Stream::advance_cells(const Search& search, std::span<const std::int16_t> levels, AlignedArray<Cell>& cells, AlignedArray<Cell>& border,
                           Beginning beginning) {
   const ColumnTiles& tiles = search.tiles();
-  cells.resize_undefined(tiles.tile_size() * static_cast<std::size_t>(tiles.tiles()));
-  border.resize_undefined(border_cells(levels.size()));
+  if (beginning == Beginning::fresh) cells.start(tiles.tile_size() * static_cast<std::size_t>(tiles.tiles()));
+  border.start(border_cells(levels.size()));
   Hit hit{CellLimits<Cell>::ceiling, -1};
   for (std::int64_t tile = 0; tile < tiles.tiles(); ++tile) {
     Cell* const tile_cells = cells.data() + static_cast<std::size_t>(tile) * tiles.tile_size();

@@ -426,7 +426,7 @@ class StandIn:
 
 def main(words: list[str] | None = None) -> int:
     p = argparse.ArgumentParser(prog="python3 -m sluice.live.stand_in", description="Plays recorded reads as a sequencer that answers like MinKNOW.", allow_abbrev=False)
-    p.add_argument("--signal", action="append", required=True, help="BLOW5, SLOW5 or POD5; may be given several times")
+    p.add_argument("--signal", action="append", required=True, help="BLOW5, SLOW5, POD5 or FAST5; may be given several times")
     p.add_argument("--port", type=int, default=0, help="of the manager; 0: any that is free, which is printed")
     p.add_argument("--report", help="counts and latencies at the end, JSON")
     p.add_argument("--most-reads", type=int, default=0, help="no more of the file; 0: all")

@@ -8,6 +8,7 @@
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <sluice/batch.hpp>
 #include <sluice/column.hpp>
 #include <sluice/failure.hpp>
@@ -68,6 +69,7 @@ class Host {
     };
     const sluice_status status = api_->parallel_for(host_, count, grain, call, &context);
     if (context.failure) std::rethrow_exception(context.failure);
+    if (status == SLUICE_ERROR_MEMORY) throw std::bad_alloc();
     if (status != SLUICE_OK) throw Failure(status, "a parallel loop was stopped");
   }
 

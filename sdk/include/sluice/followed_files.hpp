@@ -70,7 +70,7 @@ struct FollowRules {
 inline constexpr const char* usual_stop_file = "sluice.stop";
 // Of files in a folder of `also`.
 inline constexpr const char* followed_endings =
-    ".bam .sam .cram .blow5 .slow5 .pod5 .fastq .fq .fasta .fa .fastq.gz .fq.gz .fasta.gz .fa.gz .fastq.zst .fq.zst .fasta.zst .fa.zst";
+    ".bam .sam .cram .blow5 .slow5 .pod5 .fast5 .fastq .fq .fasta .fa .fastq.gz .fq.gz .fasta.gz .fa.gz .fastq.zst .fq.zst .fasta.zst .fa.zst";
 
 // Throws Failure (usage): what is neither a file nor a folder.
 inline void refuse_unfollowed(std::string_view inputs) {

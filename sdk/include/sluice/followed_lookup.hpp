@@ -33,10 +33,10 @@ class FollowedLookup {
     std::string_view first;
   };
 
-  // The rows of a batch, by their `read_id`, of which has(read_id) is false.
+  // The rows of a batch, by their `read_id` or another column of names, of which has(name) is false.
   template <class Has>
-  static Missing missing_reads(const Batch& in, const Has& has) {
-    const TextView read_ids = in.text("read_id");
+  static Missing missing_reads(const Batch& in, const Has& has, const char* column = "read_id") {
+    const TextView read_ids = in.text(column);
     Missing missing;
     for (std::int64_t row = 0; row < in.rows(); ++row)
       if (in.ok(row) && !has(read_ids[row]) && missing.count++ == 0) missing.first = read_ids[row];

@@ -13,9 +13,11 @@
 #include <fstream>
 #include <set>
 #include <sluice/failure.hpp>
+#include <sluice/folder.hpp>
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 namespace sluice {
@@ -37,26 +39,33 @@ inline bool exists(const std::string& path) {
   return ::stat(path.c_str(), &info) == 0;
 }
 
-inline bool is_hidden(const std::filesystem::path& path) { return path.filename().string().starts_with("."); }
-
-// Files under the folder with one of the endings, by name; hidden ones, which others may be writing, are left alone.
+// Files under the folder with one of the endings; hidden ones, which others may be writing, are left alone. `above`: the folders on the way here, as
+// a link may lead back to one.
+inline void find_in(const std::filesystem::path& folder, const std::vector<std::string>& endings, std::vector<std::pair<dev_t, ino_t>>& above,
+                    std::vector<std::string>& found) {
+  struct stat info {};
+  if (::stat(folder.c_str(), &info) != 0)
+    throw Failure::input("cannot read the folder '" + folder.string() + "': " + std::strerror(errno), "check the path");
+  const std::pair own{info.st_dev, info.st_ino};
+  if (std::find(above.begin(), above.end(), own) != above.end()) return;
+  above.push_back(own);
+  std::vector<std::filesystem::path> folders;  // read when this one is closed
+  const std::error_code error = for_each_entry(folder, [&](const std::filesystem::path& path) {
+    const std::string& name = path.native();
+    if (path.filename().native().starts_with(".") || ::stat(name.c_str(), &info) != 0) return;
+    if (S_ISDIR(info.st_mode))
+      folders.push_back(path);
+    else if (S_ISREG(info.st_mode) && std::any_of(endings.begin(), endings.end(), [&](const std::string& ending) { return name.ends_with(ending); }))
+      found.push_back(name);
+  });
+  if (error) throw Failure::input("cannot read the folder '" + folder.string() + "': " + error.message(), "check the path");
+  for (const std::filesystem::path& below : folders) find_in(below, endings, above, found);
+  above.pop_back();
+}
 inline std::vector<std::string> in_folder(const std::string& folder, const std::vector<std::string>& endings) {
-  namespace fs = std::filesystem;
   std::vector<std::string> found;
-  std::error_code error;
-  for (fs::recursive_directory_iterator it(folder, fs::directory_options::follow_directory_symlink, error), end; !error && it != end;
-       it.increment(error)) {
-    if (is_hidden(it->path())) {
-      it.disable_recursion_pending();
-      continue;
-    }
-    const std::string path = it->path().string();
-    std::error_code ignored;
-    if (std::any_of(endings.begin(), endings.end(), [&](const std::string& ending) { return path.ends_with(ending); }) &&
-        it->is_regular_file(ignored))
-      found.push_back(path);
-  }
-  if (error) throw Failure::input("cannot read the folder '" + folder + "': " + error.message(), "check the path");
+  std::vector<std::pair<dev_t, ino_t>> above;
+  find_in(folder, endings, above, found);
   std::sort(found.begin(), found.end());
   return found;
 }

@@ -15,6 +15,7 @@
 
 #include <cerrno>
 #include <charconv>
+#include <climits>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
@@ -24,6 +25,7 @@
 #include <random>
 #include <sluice/failure.hpp>
 #include <sluice/file_descriptor.hpp>
+#include <sluice/folder.hpp>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -262,15 +264,13 @@ class StagedFile {
     return text;
   }
   static void remove_left_behind(const std::filesystem::path& folder, const std::string& prefix) {
-    std::error_code error;
-    for (std::filesystem::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
-      const std::string name = it->path().filename().string();
-      if (!is_hidden(prefix, name)) continue;
-      const FileDescriptor file(::open(it->path().c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    for_each_entry(folder, [&prefix](const std::filesystem::path& path) {
+      if (!is_hidden(prefix, path.filename().string())) return;
+      const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
       struct stat info {};
-      const bool is_left = file.is_open() && ::fstat(file.number(), &info) == 0 && is_own(it->path(), info);
-      if (is_left && ::flock(file.number(), LOCK_EX | LOCK_NB) == 0) ::unlink(it->path().c_str());
-    }
+      const bool is_left = file.is_open() && ::fstat(file.number(), &info) == 0 && is_own(path, info);
+      if (is_left && ::flock(file.number(), LOCK_EX | LOCK_NB) == 0) ::unlink(path.c_str());
+    });
   }
   std::optional<struct stat> replaced_file() const {
     struct stat info {};
@@ -287,10 +287,14 @@ class StagedFile {
     const mode_t mode = replaced->st_mode & 0777;
     ::fchmod(descriptor(), same_group ? mode : (mode & 0707) | (mode & 07) << 3);
   }
-  // So that the new name of a file survives a power cut; a file system that cannot do it has no say in whether the file is there.
+  // So that the new name of a file survives a power cut; a file system that cannot do it has no say in whether the file is there. Needs no memory,
+  // as there is no way back from a name that has been given.
   static void sync_folder(const std::filesystem::path& file) noexcept {
-    const std::string folder = file.native().substr(0, file.native().rfind('/') + 1);
-    const FileDescriptor opened(::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    char folder[PATH_MAX] = ".";
+    const std::size_t length = file.native().rfind('/') + 1;
+    if (length >= sizeof folder) return;
+    if (length > 0) folder[file.native().copy(folder, length)] = '\0';
+    const FileDescriptor opened(::open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (opened.is_open()) ::fsync(opened.number());
   }
   [[noreturn]] void refuse_left(const char* reason) const {

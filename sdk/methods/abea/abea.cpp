@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <new>
 #include <sluice/methods/abea/abea.hpp>
 #include <sluice/methods/abea/band_fill.hpp>
 #include <sluice/methods/abea/transitions.hpp>
@@ -83,23 +82,6 @@ std::size_t abea_workspace_bytes(std::size_t event_count, std::size_t kmer_count
   return trace_bytes(event_count, kmer_count) + 4 * column_bytes(kmer_count);
 }
 
-void AlignmentWorkspace::Deleter::operator()(std::byte* memory) const { ::operator delete (memory, std::align_val_t{cache_line}); }
-
-std::byte* AlignmentWorkspace::reserve(std::size_t event_count, std::size_t kmer_count) {
-  const std::size_t needed = abea_workspace_bytes(event_count, kmer_count);
-  if (needed > bytes_) {
-    release();
-    memory_.reset(static_cast<std::byte*>(::operator new (needed, std::align_val_t{cache_line})));
-    bytes_ = needed;
-  }
-  return memory_.get();
-}
-
-void AlignmentWorkspace::release() {
-  memory_.reset();
-  bytes_ = 0;
-}
-
 std::optional<AlignmentStatus> reject_before_alignment(const AlignmentInput& input, std::size_t first_event_size, std::size_t last_event_size) {
   const std::size_t event_count = input.event_means.size();
   const std::size_t kmer_count = input.kmer_ranks.size();
@@ -110,6 +92,7 @@ std::optional<AlignmentStatus> reject_before_alignment(const AlignmentInput& inp
   }
   if (kmer_count == 0) return AlignmentStatus::too_few_kmers;
   if (event_count == 0) return AlignmentStatus::no_events;
+  if (!input.guide.empty() && input.guide.size() != guide_words(event_count, kmer_count)) return AlignmentStatus::output_size_mismatch;
   if (event_count > largest_band_count || kmer_count > largest_band_count - event_count) return AlignmentStatus::read_too_long;
   const std::size_t base_count = kmer_count + model.k - 1;
   if (static_cast<float>(event_count) / static_cast<float>(base_count) >= input.limits.max_events_per_base) {
@@ -119,6 +102,24 @@ std::optional<AlignmentStatus> reject_before_alignment(const AlignmentInput& inp
   for (const std::uint32_t rank : input.kmer_ranks) highest_rank = std::max(highest_rank, rank);
   if (highest_rank >= model.level_mean.size()) return AlignmentStatus::kmer_outside_model;
   return std::nullopt;
+}
+
+std::vector<std::uint64_t> guide_along(std::span<const std::int32_t> expected_kmer, std::size_t kmer_count) {
+  std::vector<std::uint64_t> guide(guide_words(expected_kmer.size(), kmer_count));
+  const auto last = static_cast<std::int32_t>(kmer_count) - 1;
+  std::size_t band = 1;
+  std::int32_t kmer = -1;
+  const auto go_right_to = [&](std::int32_t wanted) {
+    // Band 1 lies below band 0, so that a way that begins to the right is one k-mer late.
+    for (; kmer < std::min(wanted, last); ++kmer, ++band)
+      if (band > 1) guide[band / 64] |= std::uint64_t{1} << (band % 64);
+  };
+  for (const std::int32_t wanted : expected_kmer) {
+    if (band > 1) go_right_to(wanted);
+    ++band;
+  }
+  go_right_to(last);
+  return guide;
 }
 
 AlignmentResult align_events(const AlignmentInput& input, AlignmentWorkspace& workspace, std::span<std::int32_t> first_event,
@@ -134,7 +135,7 @@ AlignmentResult align_events(const AlignmentInput& input, AlignmentWorkspace& wo
 
   const std::size_t event_count = input.event_means.size();
   const std::size_t kmer_count = input.kmer_ranks.size();
-  std::byte* const memory = workspace.reserve(event_count, kmer_count);
+  std::byte* const memory = workspace.start(abea_workspace_bytes(event_count, kmer_count));
   std::byte* const columns = memory + trace_bytes(event_count, kmer_count);
   const std::size_t stride = column_bytes(kmer_count);
   const Levels levels{reinterpret_cast<float*>(columns), reinterpret_cast<float*>(columns + stride), reinterpret_cast<float*>(columns + 2 * stride),
@@ -145,6 +146,7 @@ AlignmentResult align_events(const AlignmentInput& input, AlignmentWorkspace& wo
   fill.ranges = load_levels(input, levels);
   fill.levels = {levels.mean, levels.stdv, levels.inverse_stdv, levels.peak};
   fill.log_probability = transitions(event_count, kmer_count);
+  fill.guide = input.guide;
   fill.events_are_moderate = are_moderate(input.event_means);
   fill.traces = memory;
   const std::optional<BandFillResult> vector_fill = fill_bands(fill);

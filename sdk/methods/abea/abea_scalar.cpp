@@ -20,16 +20,19 @@ struct Corner {
 
 struct BandedMatrix {
   std::vector<Corner> corners;  // of offset 0
-  std::vector<float> scores;    // band * band_width + offset
+  std::vector<float> scores;    // band * width + offset
   std::vector<Trace> traces;
 
-  explicit BandedMatrix(std::size_t band_count)
-      : corners(band_count),
-        scores(band_count * band_width, -std::numeric_limits<float>::infinity()),
-        traces(band_count * band_width, Trace::diagonal) {}
+  std::int64_t width;
 
-  std::size_t index(std::int64_t band, std::int64_t offset) const { return static_cast<std::size_t>(band * band_width + offset); }
-  bool in_band(std::int64_t offset) const { return offset >= 0 && offset < band_width; }
+  BandedMatrix(std::size_t band_count, std::int32_t width_)
+      : corners(band_count),
+        scores(band_count * static_cast<std::size_t>(width_), -std::numeric_limits<float>::infinity()),
+        traces(band_count * static_cast<std::size_t>(width_), Trace::diagonal),
+        width(width_) {}
+
+  std::size_t index(std::int64_t band, std::int64_t offset) const { return static_cast<std::size_t>(band * width + offset); }
+  bool in_band(std::int64_t offset) const { return offset >= 0 && offset < width; }
   float score(std::int64_t band, std::int64_t offset) const {
     return in_band(offset) ? scores[index(band, offset)] : -std::numeric_limits<float>::infinity();
   }
@@ -60,20 +63,24 @@ AlignmentResult align_events_scalar(const AlignmentInput& input, std::span<std::
                     log_normal_constant - input.model.log_level_stdv[rank]);
   };
 
-  BandedMatrix matrix(static_cast<std::size_t>(band_count));
-  matrix.corners[0] = {band_width / 2 - 1, -1 - band_width / 2};
-  matrix.corners[1] = {band_width / 2, -1 - band_width / 2};
-  matrix.scores[matrix.index(0, band_width / 2)] = 0.0F;
-  matrix.scores[matrix.index(1, band_width / 2)] = static_cast<float>(log_probability.trim);
+  const bool is_guided = !input.guide.empty();
+  const std::int32_t width = is_guided ? guided_band_width : band_width;
+  BandedMatrix matrix(static_cast<std::size_t>(band_count), width);
+  matrix.corners[0] = {width / 2 - 1, -1 - width / 2};
+  matrix.corners[1] = {width / 2, -1 - width / 2};
+  matrix.scores[matrix.index(0, width / 2)] = 0.0F;
+  matrix.scores[matrix.index(1, width / 2)] = static_cast<float>(log_probability.trim);
 
   constexpr float impossible = -std::numeric_limits<float>::infinity();
   for (std::int64_t band = 2; band < band_count; ++band) {
     const float lower_left = matrix.score(band - 1, 0);
-    const float upper_right = matrix.score(band - 1, band_width - 1);
-    const bool moves_right = lower_left == impossible && upper_right == impossible ? band % 2 == 1 : lower_left < upper_right;
+    const float upper_right = matrix.score(band - 1, width - 1);
+    const bool is_right = is_guided                                               ? moves_right(input.guide, band)
+                          : lower_left == impossible && upper_right == impossible ? band % 2 == 1
+                                                                                  : lower_left < upper_right;
     Corner& corner = matrix.corners[static_cast<std::size_t>(band)];
     corner = matrix.corners[static_cast<std::size_t>(band - 1)];
-    ++(moves_right ? corner.kmer : corner.event);
+    ++(is_right ? corner.kmer : corner.event);
 
     const std::int64_t trim_offset = -1 - corner.kmer;
     if (matrix.in_band(trim_offset)) {
@@ -84,7 +91,7 @@ AlignmentResult align_events_scalar(const AlignmentInput& input, std::span<std::
     }
 
     const std::int64_t begin = std::max({std::int64_t{0}, -corner.kmer, corner.event - (event_count - 1)});
-    const std::int64_t end = std::min({std::int64_t{band_width}, kmer_count - corner.kmer, corner.event + 1});
+    const std::int64_t end = std::min({std::int64_t{width}, kmer_count - corner.kmer, corner.event + 1});
     for (std::int64_t offset = begin; offset < end; ++offset) {
       const std::int64_t event = corner.event - offset;
       const std::int64_t kmer = corner.kmer + offset;

@@ -31,16 +31,20 @@ namespace hn = hwy::HWY_NAMESPACE;
 // once per `spare_lanes` bands only: a vector load that overlaps a smaller store still in flight waits about 15 cycles.
 #if HWY_TARGET == HWY_AVX3
 constexpr int vector_lanes = 16;
-constexpr std::int32_t lanes = 112;
 #elif HWY_TARGET == HWY_AVX2
 constexpr int vector_lanes = 8;
-constexpr std::int32_t lanes = 104;
 #else
 constexpr int vector_lanes = 4;
-constexpr std::int32_t lanes = 104;
 #endif
-constexpr std::int32_t spare_lanes = lanes - band_width;
-static_assert(lanes % 8 == 0 && spare_lanes % 4 == 0 && spare_lanes > 0 && lanes <= 128);
+
+// A band of `width` cells in `lanes` lanes.
+template <std::int32_t width_, std::int32_t lanes_>
+struct Geometry {
+  static constexpr std::int32_t width = width_, lanes = lanes_, spare_lanes = lanes - width;
+  static_assert(lanes % 8 == 0 && lanes % vector_lanes == 0 && spare_lanes % 4 == 0 && spare_lanes > 0 && lanes <= 128);
+};
+using AdaptiveBand = Geometry<band_width, HWY_TARGET == HWY_AVX3 ? 112 : 104>;
+using GuidedBand = Geometry<guided_band_width, 48>;
 
 using FloatTag = hn::FixedTag<float, vector_lanes>;
 using IntTag = hn::FixedTag<std::int32_t, vector_lanes>;
@@ -52,21 +56,24 @@ using Double = hn::Vec<DoubleTag>;
 
 // The arithmetic is chosen anew after this many bands; a multiple of every spare_lanes. Choosing costs about as much as one band.
 constexpr std::int32_t stretch_bands = 60;
-static_assert(stretch_bands % spare_lanes == 0);
+static_assert(stretch_bands % AdaptiveBand::spare_lanes == 0 && stretch_bands % GuidedBand::spare_lanes == 0);
 
 constexpr float impossible = -std::numeric_limits<float>::infinity();
 
-// values[lanes - first + lane] is +inf for the band_width lanes from `first` on, -inf for the others.
+// values[lanes - first + lane] is +inf for the width lanes from `first` on, -inf for the others.
+template <std::int32_t width, std::int32_t lanes>
 struct BandCeiling {
   alignas(64) float values[2 * lanes];
   constexpr BandCeiling() : values{} {
-    for (std::int32_t i = 0; i < 2 * lanes; ++i) values[i] = i % lanes < band_width ? -impossible : impossible;
+    for (std::int32_t i = 0; i < 2 * lanes; ++i) values[i] = i % lanes < width ? -impossible : impossible;
   }
 };
-constexpr BandCeiling band_ceiling;
+template <std::int32_t width, std::int32_t lanes>
+constexpr BandCeiling<width, lanes> band_ceiling;
 
 // One value per lane. Written four at a time from any lane: what crosses the last lane lands in `after`, its copy one turn earlier in the first
 // lanes.
+template <std::int32_t lanes>
 struct LaneColumn {
   alignas(64) float before[lanes];
   alignas(64) float live[lanes];
@@ -75,16 +82,12 @@ struct LaneColumn {
 
 // Event means. Lane l of band b holds the event that is b - 2 - l modulo `lanes`. With an event in slot -event modulo `lanes`, and every slot kept
 // twice, a band is the contiguous run that begins at slot 2 - b modulo `lanes`.
+template <std::int32_t lanes>
 struct EventColumn {
   alignas(64) float before[lanes];
   alignas(64) float live[2 * lanes];
   alignas(64) float after[16];
 };
-
-std::int32_t modulo_lanes(std::int64_t value) {
-  const auto rest = static_cast<std::int32_t>(value % lanes);
-  return rest < 0 ? rest + lanes : rest;
-}
 
 // Hides where an address comes from. GCC 12 otherwise computes the address of each vector of a run ahead and keeps them in vector registers: 40 moves
 // per band, a fifth of its time.
@@ -153,7 +156,11 @@ HWY_INLINE Float round_halves(Double upper, Double lower) {
   return hn::Combine(FloatTag(), hn::DemoteTo(HalfFloatTag(), upper), hn::DemoteTo(HalfFloatTag(), lower));
 }
 
+template <class Band>
 class BandFiller {
+  static constexpr std::int32_t width = Band::width, lanes = Band::lanes, spare_lanes = Band::spare_lanes;
+  static constexpr bool is_guided = width == guided_band_width;
+
  public:
   explicit BandFiller(const BandFillInput& input)
       : input_(input),
@@ -167,8 +174,8 @@ class BandFiller {
     shifted_two_ago_[0] = 0.0F;
     shifted_ago_[0] = static_cast<float>(input.log_probability.trim);
     scores_ago_[lanes - 1] = shifted_ago_[0];
-    for (std::int32_t kmer = first_kmer_; kmer < first_kmer_ + band_width; ++kmer) load_kmer(kmer);
-    for (std::int32_t event = last_event_ - band_width + 1; event <= last_event_; ++event) load_event(event);
+    for (std::int32_t kmer = first_kmer_; kmer < first_kmer_ + width; ++kmer) load_kmer(kmer);
+    for (std::int32_t event = last_event_ - width + 1; event <= last_event_; ++event) load_event(event);
   }
 
   BandFillResult fill() {
@@ -203,6 +210,11 @@ class BandFiller {
   }
 
  private:
+  static std::int32_t modulo_lanes(std::int64_t value) {
+    const auto rest = static_cast<std::int32_t>(value % lanes);
+    return rest < 0 ? rest + lanes : rest;
+  }
+
   void load_kmer(std::int32_t kmer) {
     const std::int32_t lane = modulo_lanes(kmer);
     const bool exists = kmer >= 0 && kmer < kmer_count_;
@@ -219,7 +231,7 @@ class BandFiller {
     events_.live[slot + lanes] = mean;
   }
 
-  static void copy_four(const float* source, LaneColumn& column, std::int32_t lane) {
+  static void copy_four(const float* source, LaneColumn<lanes>& column, std::int32_t lane) {
     const auto values = hn::LoadU(FourTag(), source);
     hn::StoreU(values, FourTag(), column.live + lane);
     hn::StoreU(values, FourTag(), column.live + lane - lanes);
@@ -227,7 +239,7 @@ class BandFiller {
 
   // The k-mers and events that the band can reach within the next spare_lanes bands.
   void load_spare_lanes() {
-    const std::int32_t kmer = first_kmer_ + band_width;
+    const std::int32_t kmer = first_kmer_ + width;
     const std::int32_t event = last_event_ + 1;
     if (kmer < 0 || kmer > kmer_count_ - spare_lanes || event < 0 || event > event_count_ - spare_lanes) {
       for (std::int32_t i = 0; i < spare_lanes; ++i) {
@@ -237,7 +249,7 @@ class BandFiller {
       return;
     }
     for (std::int32_t i = 0; i < spare_lanes; i += 4) {
-      const std::int32_t unwrapped = first_lane_ + band_width + i;
+      const std::int32_t unwrapped = first_lane_ + width + i;
       const std::int32_t lane = unwrapped >= lanes ? unwrapped - lanes : unwrapped;
       copy_four(input_.levels.mean + kmer + i, mean_, lane);
       copy_four(input_.levels.stdv + kmer + i, stdv_, lane);
@@ -254,8 +266,8 @@ class BandFiller {
 
   // How many of the next bands lie inside the matrix and before the last k-mer however the band moves; a multiple of spare_lanes.
   std::int32_t inner_bands() const {
-    if (first_kmer_ < 0 || last_event_ < band_width) return 0;
-    const std::int32_t room = std::min({stretch_bands, kmer_count_ - 1 - band_width - first_kmer_, event_count_ - 1 - last_event_});
+    if (first_kmer_ < 0 || last_event_ < width) return 0;
+    const std::int32_t room = std::min({stretch_bands, kmer_count_ - 1 - width - first_kmer_, event_count_ - 1 - last_event_});
     return room < spare_lanes ? 0 : room - room % spare_lanes;
   }
 
@@ -276,7 +288,7 @@ class BandFiller {
     Float lowest_event = hn::Set(tag, -impossible);
     Float highest_event = no_score;
     const std::int32_t last_event = last_event_ + band_count;
-    for (std::int32_t event = last_event_ - band_width + 1; event <= last_event; event += vector_lanes) {
+    for (std::int32_t event = last_event_ - width + 1; event <= last_event; event += vector_lanes) {
       const Float means = hn::LoadU(tag, input_.event_means.data() + std::min(event, last_event - vector_lanes + 1));
       lowest_event = hn::Min(lowest_event, means);
       highest_event = hn::Max(highest_event, means);
@@ -296,7 +308,7 @@ class BandFiller {
         const bool exact = fill_narrow_band<arithmetic>(band);
         if constexpr (arithmetic == Arithmetic::checked) {
           if (!exact) {
-            fill_wide_band(band, 0, band_width);
+            fill_wide_band(band, 0, width);
             ++counts_.repeated;
           }
         }
@@ -305,13 +317,18 @@ class BandFiller {
     }
   }
 
-  // The Suzuki-Kasahara rule: towards the end of the band with the better score. Without branches: the direction cannot be predicted.
-  HWY_INLINE void move_band(std::int64_t band) {
-    const std::int32_t past_last = first_lane_ + band_width - 1;
+  // The Suzuki-Kasahara rule: towards the end of the band with the better score. Without branches: the direction cannot be predicted. A guided band
+  // moves as its guide says.
+  HWY_INLINE std::int32_t direction(std::int64_t band) const {
+    if constexpr (is_guided) return moves_right(input_.guide, band) ? 1 : 0;
+    const std::int32_t past_last = first_lane_ + width - 1;
     const float lower_left = scores_ago_[first_lane_];
     const float upper_right = scores_ago_[past_last >= lanes ? past_last - lanes : past_last];
     const auto neither = static_cast<std::int32_t>(lower_left == impossible) & static_cast<std::int32_t>(upper_right == impossible);
-    const auto moves_right = static_cast<std::int32_t>(lower_left < upper_right) | (neither & static_cast<std::int32_t>(band & 1));
+    return static_cast<std::int32_t>(lower_left < upper_right) | (neither & static_cast<std::int32_t>(band & 1));
+  }
+  HWY_INLINE void move_band(std::int64_t band) {
+    const std::int32_t moves_right = direction(band);
     first_kmer_ += moves_right;
     last_event_ += 1 - moves_right;
     first_lane_ += moves_right;
@@ -344,7 +361,7 @@ class BandFiller {
     const Float margin = hn::Set(tag, -12.0F);
     const Float left_margin = hn::Set(tag, narrow_.skip - 4.0F);
     const float* HWY_RESTRICT events = of_unknown_origin(events_.live + event_slot_);
-    const float* HWY_RESTRICT ceiling = of_unknown_origin(band_ceiling.values + (lanes - first_lane_));
+    const float* HWY_RESTRICT ceiling = of_unknown_origin(band_ceiling<width, lanes>.values + (lanes - first_lane_));
     const float* HWY_RESTRICT scores_ago = scores_ago_;
     const float* HWY_RESTRICT shifted_ago = shifted_ago_;
     const float* HWY_RESTRICT shifted_two_ago = shifted_two_ago_;
@@ -430,11 +447,11 @@ class BandFiller {
   // A band that may reach over an edge of the matrix: trimmed events before the first k-mer, end cells at the last one.
   void fill_edge_band(std::int64_t band) {
     const std::int32_t begin = std::max({0, -first_kmer_, last_event_ - (event_count_ - 1)});
-    const std::int32_t end = std::min({band_width, kmer_count_ - first_kmer_, last_event_ + 1});
+    const std::int32_t end = std::min({width, kmer_count_ - first_kmer_, last_event_ + 1});
     fill_wide_band(band, begin, end);
 
     const std::int32_t trim_offset = -1 - first_kmer_;
-    if (trim_offset >= 0 && trim_offset < band_width) {
+    if (trim_offset >= 0 && trim_offset < width) {
       const std::int32_t event = last_event_ - trim_offset;
       if (event >= 0 && event < event_count_) {
         scores_now_[lanes - 1] = static_cast<float>(input_.log_probability.trim * static_cast<double>(event + 1));
@@ -458,8 +475,8 @@ class BandFiller {
   const std::int32_t kmer_count_;
   const NarrowTransitions narrow_;
 
-  LaneColumn mean_, stdv_, inverse_stdv_, peak_;
-  EventColumn events_;
+  LaneColumn<lanes> mean_, stdv_, inverse_stdv_, peak_;
+  EventColumn<lanes> events_;
   alignas(64) float scores_[2][lanes];
   alignas(64) float shifted_[3][lanes];  // scores, every lane holding the one before it
 
@@ -471,8 +488,8 @@ class BandFiller {
   float* shifted_now_ = shifted_[2];
 
   // The lower left cell of the band, at first that of band 1.
-  std::int32_t first_kmer_ = -1 - band_width / 2;
-  std::int32_t last_event_ = band_width / 2;
+  std::int32_t first_kmer_ = -1 - width / 2;
+  std::int32_t last_event_ = width / 2;
   std::int32_t first_lane_ = 0;
   std::int32_t event_slot_ = 1;  // 2 - band, modulo lanes
 
@@ -481,7 +498,10 @@ class BandFiller {
   BandCounts counts_;
 };
 
-std::optional<BandFillResult> FillBands(const BandFillInput& input) { return BandFiller(input).fill(); }
+std::optional<BandFillResult> FillBands(const BandFillInput& input) {
+  if (!input.guide.empty()) return BandFiller<GuidedBand>(input).fill();
+  return BandFiller<AdaptiveBand>(input).fill();
+}
 
 #endif  // HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128
 

@@ -100,4 +100,6 @@ TEST_CASE("a diagnostic is one line with place, stage and remedy") {
   CHECK(Diagnostic{Severity::error, {"map.toml", 14, 9}, "chain", "unknown parameter 'bandwith'", "did you mean 'bandwidth'?"}.text() ==
         "map.toml:14:9: stage 'chain': unknown parameter 'bandwith' (did you mean 'bandwidth'?)");
   CHECK(Diagnostic{Severity::warning, {"m.toml", 0, 0}, "", "odd\nname\x1b[0m", ""}.text() == "m.toml: warning: odd\\nname\\x1b[0m");
+  CHECK(Diagnostic{Severity::error, {"sluice", 0, 0}, "", "no model", "two lines make\none:\n    git clone a\x1b\n    sluice model add"}.text() ==
+        "sluice: no model (two lines make\\none:)\n    git clone a\\x1b\n    sluice model add");
 }

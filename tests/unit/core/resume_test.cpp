@@ -345,7 +345,8 @@ TEST_CASE("A journal that contradicts itself is refused before the run: stages t
     return prepare_resuming(plan, toy_registry(), Resuming::goes_on, options).problem;
   };
   CHECK(problem_of([](Checkpoint&) {}) == "");
-  for (const auto& [name, point] : whole.stages) {
+  for (const auto& entry : whole.stages) {
+    const std::string& name = entry.first;
     CAPTURE(name);
     CHECK(problem_of([&](Checkpoint& c) { c.stages.erase(name); }).find("contradicts itself") != std::string::npos);
     CHECK(problem_of([&](Checkpoint& c) { c.stages[name].next += 1'000'000'000; }).find("contradicts itself") != std::string::npos);

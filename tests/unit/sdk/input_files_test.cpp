@@ -2,8 +2,10 @@
 // SPDX-FileCopyrightText: The sluice authors
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <sluice/folder.hpp>
 #include <sluice/input_files.hpp>
 #include <sluice/testing.hpp>
 
@@ -57,6 +59,31 @@ TEST_CASE("files of a folder come by name, with its folders, without what is hid
   CHECK(input_files(files.path(), ".fq .fq.gz") == Names{a, b, inner});
   std::filesystem::create_symlink(b, files.path("link.fq"));
   CHECK(refusal(files.path()).find("comes twice") != std::string::npos);
+}
+
+TEST_CASE("links between folders are followed, and one that leads back is gone through once") {
+  const Files files;
+  const std::string a = files.make("a.fq"), b = files.make("inner/b.fq");
+  std::filesystem::create_directory_symlink(files.path(), files.path("inner/up"));
+  std::filesystem::create_directory_symlink("nowhere", files.path("broken"));
+  CHECK(input_files(files.path(), ".fq") == Names{a, b});
+  const Files others;
+  std::filesystem::create_directory_symlink(files.path("inner"), others.path("linked"));
+  CHECK(input_files(others.path(), ".fq") == Names{others.path("linked/b.fq"), others.path("linked/up/a.fq")});
+}
+
+TEST_CASE("every entry of a folder is visited, and why it can't be read is said") {
+  const Files files;
+  files.make(".a");
+  files.make("b/c");
+  Names found;
+  const auto visit = [&found](const std::filesystem::path& path) { found.push_back(path.string()); };
+  CHECK(!for_each_entry(files.path(), visit));
+  std::sort(found.begin(), found.end());
+  CHECK(found == Names{files.path(".a"), files.path("b")});
+  CHECK(for_each_entry(files.path("missing"), visit) == std::errc::no_such_file_or_directory);
+  CHECK(for_each_entry(files.path("b/c"), visit) == std::errc::not_a_directory);
+  CHECK(found.size() == 2);
 }
 
 TEST_CASE("several names keep their order; patterns and lists stand for files") {

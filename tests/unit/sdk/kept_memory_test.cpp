@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The sluice authors
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <sluice/kept_buffer.hpp>
 #include <sluice/testing.hpp>
 #include <sluice/testing/kept_memory.hpp>
@@ -47,6 +48,17 @@ TEST_CASE("what a huge row leaves behind is told") {
   const auto found = problems(sluice::testing::stage_of<Reversal<true>>());
   REQUIRE_FALSE(found.empty());
   CHECK(found.front().starts_with("row "));
+}
+
+TEST_CASE("the contract suite tries the largest row of its sample in this way") {
+  std::vector<std::int32_t> many(500);
+  for (std::size_t i = 0; i < many.size(); ++i) many[i] = static_cast<std::int32_t>(i);
+  const sluice::testing::ContractSample sample{
+      .batches = {BatchBuilder("row", 4).template list<std::int32_t>("number", {{1, 2, 3}, {}, many, {7, 8}}).build()}};
+  CHECK(sluice::testing::contract_problems<Reversal<false>>(sample) == std::vector<std::string>{});
+  const auto found = sluice::testing::contract_problems<Reversal<true>>(sample);
+  CHECK(std::any_of(found.begin(), found.end(),
+                    [](const std::string& problem) { return problem.starts_with("reversal: rows alone and behind the largest one: row "); }));
 }
 
 }  // namespace

@@ -18,6 +18,7 @@
 #include <sluice/hts/sam_line.hpp>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace sluice::hts {
@@ -32,6 +33,12 @@ struct AlignmentRecord {
   std::shared_ptr<const void> memory;  // keeps all of this
 
   const std::uint8_t* packed_bases() const { return rest + std::size_t{4} * core.n_cigar; }
+  // All of them, as they stand in BAM.
+  std::string_view tags() const {
+    const auto bases = static_cast<std::size_t>(core.l_qseq);
+    const std::size_t before = std::size_t{4} * core.n_cigar + (bases + 1) / 2 + bases;
+    return {reinterpret_cast<const char*>(rest) + before, rest_bytes - before};
+  }
   // As bam_endpos() has it: a record takes one base at least.
   std::int64_t end() const {
     const bool spans = (core.flag & BAM_FUNMAP) == 0 && reference_bases > 0;

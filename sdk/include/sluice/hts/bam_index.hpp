@@ -7,7 +7,9 @@
 #include <htslib/sam.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdint>
+#include <cstring>
 #include <deque>
 #include <sluice/call.hpp>
 #include <sluice/failure.hpp>
@@ -21,6 +23,11 @@
 #include <utility>
 
 namespace sluice::hts {
+
+// Right after BamIndex has said false. `path`: the alignments', in quotes.
+inline Failure index_failure(const std::string& path, const char* advice = "is the disk full?") {
+  return Failure::output("cannot write the index of " + path + (errno != 0 ? std::string(": ") + std::strerror(errno) : std::string()), advice);
+}
 
 class BamIndex {
  public:
@@ -64,6 +71,7 @@ class BamIndex {
   }
   // Takes what has a place in the file by now. False: HTSlib refuses it.
   bool take_known(const BgzfWriter& blocks) {
+    errno = 0;
     if (!index_) begin(blocks);
     if (!index_) return false;
     for (; waiting_.size() > 1 && blocks.is_known(waiting_[1].begin); waiting_.pop_front())

@@ -3,11 +3,15 @@
 #pragma once
 // The header of an alignment file, or why it can't be used: HTSlib says that on standard error only, and much of it when lines are added.
 
+#include <htslib/bgzf.h>
+#include <htslib/hfile.h>
 #include <htslib/hts.h>
 #include <htslib/sam.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <sluice/failure.hpp>
 #include <sluice/hts/handles.hpp>
@@ -51,15 +55,24 @@ inline std::string header_problem(std::string_view text) {
   return {};
 }
 
+// What the system said, behind a colon; "": nothing.
+inline std::string why_not(const htsFile& file) {
+  const hFILE* const raw = file.is_bgzf != 0 ? file.fp.bgzf->fp : file.format.format == cram ? nullptr : file.fp.hfile;
+  const int error = raw != nullptr ? raw->has_errno : errno;
+  return error != 0 ? std::string(": ") + std::strerror(error) : std::string();
+}
+
 // Of a file from which nothing has been read. `name`: as messages call it, "alignment file 'x.bam'". Throws Failure (input).
 inline Header read_header(htsFile& file, const std::string& name) {
   constexpr const char* remedy = "repair the header, for instance with `samtools reheader`";
+  errno = 0;
   Header header(sam_hdr_read(&file));
   if (!header && file.format.format == sam && file.line.l > 0 && file.line.s[0] == '@')
     throw Failure::input(name + ", line " + std::to_string(file.lineno) + ": " + sam_line_detail::quoted({file.line.s, file.line.l}) +
                              " is no line of a header: such begin with @HD, @SQ, @RG, @PG or @CO and a tab",
                          remedy);
-  if (!header) throw Failure::input(name + " is truncated or damaged: its header cannot be read", "copy the file again and compare checksums");
+  if (!header)
+    throw Failure::input(name + " is truncated or damaged: its header cannot be read" + why_not(file), "copy the file again and compare checksums");
   if (const std::string problem = header_problem({sam_hdr_str(header.get()), sam_hdr_length(header.get())}); !problem.empty())
     throw Failure::input(name + ": " + problem, remedy);
   return header;

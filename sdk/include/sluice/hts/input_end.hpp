@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include <cstdint>
+#include <cstring>
 #include <sluice/failure.hpp>
 #include <sluice/hts/handles.hpp>
 #include <sluice/hts/record_input.hpp>
@@ -28,6 +29,7 @@ inline Failure lacks_end_failure(const std::string& label, const char* mark = "B
 
 // What HTSlib knows of why it can't read on, behind a colon; "": nothing.
 inline std::string reason_of(const BGZF& file) {
+  if (const int error = herrno(file.fp); error != 0) return std::string(": ") + std::strerror(error);
   const unsigned code = file.errcode;
   if ((code & BGZF_ERR_CRC) != 0) return ": a block has another checksum than its data";
   if ((code & BGZF_ERR_HEADER) != 0) return ": what follows is no block";

@@ -112,18 +112,16 @@ class JoinedBam {
   // Now and then between two records.
   void write(const Call& call) {
     if (call.cancelled()) throw Failure(SLUICE_ERROR_CANCELLED, "the run ends");
-    if (output_.write(call) && index_ && !index_->take_known(output_.blocks())) throw index_failure();
+    if (output_.write(call) && index_ && !index_->take_known(output_.blocks())) throw index_failure("'" + path_ + "'");
   }
   void finish(const Call& call) {
     output_.finish(call);
     if (!index_) return;
     OutputFile file(call, path_ + BamIndex::suffix(BamIndex::format_for(*header_)));
-    if (!index_->finish(output_.blocks(), std::move(file))) throw index_failure();
+    if (!index_->finish(output_.blocks(), std::move(file))) throw index_failure("'" + path_ + "'");
   }
 
  private:
-  Failure index_failure() const { return Failure::output("cannot write the index of '" + path_ + "'", "is the disk full?"); }
-
   std::string path_;
   BgzfOutput output_;
   Header header_;

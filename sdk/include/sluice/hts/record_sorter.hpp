@@ -16,6 +16,7 @@
 #include <sluice/call.hpp>
 #include <sluice/hts/record_runs.hpp>
 #include <sluice/hts/run_merge.hpp>
+#include <sluice/kept_buffer.hpp>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -35,11 +36,8 @@ class RecordSorter {
   // The order of the calls is that of records with one key.
   void add(const Call& call, std::string_view record) {
     if (used_ + record.size() + (entries_.size() + 1) * sizeof(Entry) > capacity_ && !entries_.empty()) spill(call);
-    if (!buffer_ || record.size() > buffer_bytes_) {
-      buffer_bytes_ = std::max(capacity_, record.size());
-      buffer_ = std::make_unique_for_overwrite<char[]>(buffer_bytes_);
-    }
-    std::memcpy(buffer_.get() + used_, record.data(), record.size());
+    if (buffer_.data() == nullptr || record.size() > buffer_.room()) buffer_.start(std::max(capacity_, record.size()));
+    std::memcpy(buffer_.data() + used_, record.data(), record.size());
     entries_.push_back({coordinate_key(record), used_});
     used_ += record.size();
   }
@@ -125,7 +123,7 @@ class RecordSorter {
   };
 
   std::string_view record(std::size_t i) const {
-    const char* const at = buffer_.get() + entries_[i].begin;
+    const char* const at = buffer_.data() + entries_[i].begin;
     return {at, bam_record_bytes(at)};
   }
 
@@ -178,8 +176,8 @@ class RecordSorter {
 
   std::string beside_;
   std::size_t capacity_, block_bytes_, most_runs_;
-  std::unique_ptr<char[]> buffer_;
-  std::size_t buffer_bytes_ = 0, used_ = 0;
+  KeptBuffer<char> buffer_;
+  std::size_t used_ = 0;
   std::vector<Entry> entries_;
   std::unique_ptr<SpillFile> file_;
   std::optional<RecordRunWriter> writer_;

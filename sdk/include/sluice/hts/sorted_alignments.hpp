@@ -130,16 +130,15 @@ class SortedAlignments {
       });
       file_.write(bytes);
       say_progress(call);
-      if (index_ && !index_->take_known(blocks_)) throw index_failure();
+      if (index_ && !index_->take_known(blocks_))
+        throw index_failure("'" + path_ + "'", "is the disk full, or is an alignment behind the end of its contig?");
     }
     bytes.clear();
     blocks_.finish(bytes, [&](std::size_t count, const auto& body) { call.parallel_for(count, 1, body); });
     file_.write(bytes);
     file_.close();
-    if (index_ && !index_->finish(blocks_, std::move(index_file_))) throw index_failure();
-  }
-  Failure index_failure() const {
-    return Failure::output("cannot write the index of '" + path_ + "'", "is the disk full, or is an alignment behind the end of its contig?");
+    if (index_ && !index_->finish(blocks_, std::move(index_file_)))
+      throw index_failure("'" + path_ + "'", "is the disk full, or is an alignment behind the end of its contig?");
   }
 
   std::vector<Placed> placed(const std::vector<std::string_view>& records) const {

@@ -9,12 +9,14 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <charconv>
 #include <cstdint>
 #include <cstring>
 #include <deque>
 #include <sluice/call.hpp>
 #include <sluice/failure.hpp>
+#include <sluice/hts/bam_index.hpp>
 #include <sluice/hts/bgzf_writer.hpp>
 #include <sluice/hts/handles.hpp>
 #include <sluice/hts/written_blocks.hpp>
@@ -67,10 +69,11 @@ class TabixIndex {
     hts_idx_t* index = (is_short ? short_ : long_).get();
     OutputFile file(host, path + (is_short ? ".tbi" : ".csi"));
     const std::string meta = description();
+    errno = 0;
     if (hts_idx_finish(index, end) < 0 ||
         hts_idx_set_meta(index, static_cast<std::uint32_t>(meta.size()), reinterpret_cast<std::uint8_t*>(const_cast<char*>(meta.data())), 1) < 0 ||
         hts_idx_save_as(index, nullptr, file.path().c_str(), is_short ? HTS_FMT_TBI : HTS_FMT_CSI) < 0)
-      throw Failure::output("cannot write the index of '" + path + "'", "is the disk full?");
+      throw index_failure("'" + path + "'");
     file.close();
   }
   // After take_known(), when all blocks have been compressed. HTSlib's index can't be saved, so only where the first line stands is.

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <random>
 #include <sluice/testing.hpp>
+#include <sluice/testing/kept_memory.hpp>
 #include <string>
 #include <vector>
 
@@ -256,4 +257,20 @@ TEST_CASE("the stage keeps alignments that were given, and the contract") {
   const auto edits = result.batch().view().column<std::int32_t>("edit_distance");
   CHECK(std::vector<std::int32_t>(edits.begin(), edits.end()) == std::vector<std::int32_t>{1, -1, 1});
   for (const std::string& problem : contract_problems(plugin, {{"pair_alignment", {.batches = {overlaps}}}})) FAIL_CHECK(problem);
+}
+
+TEST_CASE("a pair whose trace fills what is kept leaves nothing behind") {
+  using namespace sluice::testing;
+  Random random(17);
+  const auto batch_of = [&](const std::vector<std::size_t>& lengths) {
+    std::vector<std::string> queries, targets;
+    for (const std::size_t length : lengths) {
+      queries.push_back(letters(random, length, "ACGT"));
+      targets.push_back(with_errors(random, queries.back(), 0.2));
+    }
+    return BatchBuilder("overlap", static_cast<std::int64_t>(lengths.size())).text("query_bases", queries).text("target_bases", targets).build();
+  };
+  const sluice_plugin_info& plugin = *load_plugin(SLUICE_PLUGIN_DIR "/pair_alignment.so");
+  const ContractSample sample{.batches = {batch_of({1, 40, 300, 2000, 5000, 64})}};
+  CHECK(kept_memory_problems(stage_of(plugin, "pair_alignment"), sample, batch_of({60'000})) == std::vector<std::string>{});
 }

@@ -4,6 +4,7 @@
 
 #include <fstream>
 #include <sluice/testing.hpp>
+#include <sluice/testing/kept_memory.hpp>
 #include <string>
 #include <vector>
 
@@ -88,6 +89,16 @@ TEST_CASE("consensus and its writers keep the contract of all stages") {
   CHECK(writing("consensus_writer").at("resolved").first > windows.size() / 2);
   CHECK(writing("consensus_writer").at("resolved").first < windows.size());
   CHECK(writing("msa_writer").at("aligned").second == windows.size());
+}
+
+TEST_CASE("a window whose matrix takes more than is kept leaves nothing behind") {
+  std::mt19937 random(7);
+  std::vector<testing::MadeWindow> small, huge{testing::make_window(random, 4000, 6)};
+  for (int i = 0; i < 10; ++i) small.push_back(testing::make_window(random, 10 + random() % 300, 1 + random() % 9));
+  for (const std::string alignment : {"global", "local"}) {
+    const ContractSample sample{.parameters = {{"alignment", alignment}}, .batches = {batch_of(small, Columns::plain)}};
+    CHECK(sluice::testing::kept_memory_problems(stage("poa_consensus"), sample, batch_of(huge, Columns::plain)) == std::vector<std::string>{});
+  }
 }
 
 TEST_CASE("the reader of windows keeps the contract of all stages") {

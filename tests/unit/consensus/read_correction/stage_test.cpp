@@ -8,7 +8,9 @@
 #include <fstream>
 #include <map>
 #include <sluice/testing.hpp>
+#include <sluice/testing/kept_memory.hpp>
 
+#include "read_correction/consensus_vote.hpp"
 #include "unit/consensus/read_correction/simulated_reads.hpp"
 
 using namespace sluice;
@@ -306,6 +308,35 @@ TEST_CASE("sequences that do not fit together fail their window, others are vote
   REQUIRE(result.ok());
   CHECK(result.batch().view().text("voted_consensus")[0] == "ACGT");
   CHECK(result.failed == std::vector<FailedRow>{{0, 1, "bad_sequences"}, {0, 2, "bad_sequences"}});
+}
+
+TEST_CASE("a window whose vote takes more than is kept leaves nothing behind") {
+  std::mt19937 random(9);
+  std::vector<std::string> sequences, consensus;
+  std::vector<std::vector<std::int32_t>> lengths;
+  for (const std::size_t length : {12'000, 300, 40, 900, 5, 500}) {
+    const std::string truth = simulated_reads::random_bases(length, random);
+    std::string& all = sequences.emplace_back();
+    lengths.emplace_back();
+    for (int copies = 0; copies < 6; ++copies) {
+      const std::string copy = simulated_reads::noisy_copy(truth, 0.2, random);
+      lengths.back().push_back(static_cast<std::int32_t>(copy.size()));
+      all += copy;
+    }
+    consensus.push_back(simulated_reads::noisy_copy(truth, 0.05, random));
+  }
+  read_correction::ConsensusVote vote;
+  std::string voted = consensus[0];
+  vote.refine(sequences[0], lengths[0], {}, 2, voted);
+  REQUIRE(vote.bytes() > std::size_t{8} << 20);
+
+  const auto batch = BatchBuilder("window", static_cast<std::int64_t>(sequences.size()))
+                         .text("sequences", sequences)
+                         .list<std::int32_t>("sequence_length", lengths)
+                         .text("consensus", consensus)
+                         .column<std::uint8_t>("is_polished", std::vector<std::uint8_t>(sequences.size(), 1))
+                         .build();
+  CHECK(kept_memory_problems(stage("consensus_vote"), {.batches = {batch.rows(1, batch.rows())}}, batch.rows(0, 1)) == std::vector<std::string>{});
 }
 
 TEST_CASE("the stages keep the contract of all stages") {

@@ -9,8 +9,11 @@
 #include <map>
 #include <random>
 #include <sluice/testing.hpp>
+#include <sluice/testing/kept_memory.hpp>
 #include <string>
 #include <vector>
+
+#include "window_cutting/stretches.hpp"
 
 using namespace sluice;
 using namespace sluice::testing;
@@ -118,6 +121,30 @@ TEST_CASE("what is left out of the layers is counted") {
   const Result result = run_stage(stage("layer_cutting"), overlaps()).with({{"window_length", 10}}).resource("targets", store(targets)).run();
   CHECK(result.counters.at("layers of low quality") == 1);
   CHECK(result.counters.at("layers too short") == 0);
+}
+
+TEST_CASE("a layer with fewer bases than a fiftieth of a window is too short") {
+  const TestBatch short_ones = BatchBuilder("overlap", 2)
+                                   .column<std::int64_t>("target_index", {0, 0})
+                                   .column<std::int64_t>("target_start", {0, 0})
+                                   .column<std::int64_t>("target_end", {2, 3})
+                                   .column<std::int64_t>("query_start", {0, 0})
+                                   .column<std::int64_t>("query_end", {2, 3})
+                                   .column<std::uint8_t>("is_reverse", {0, 0})
+                                   .text("query_qualities", {"", ""})
+                                   .list<std::uint32_t>("cigar", {{match(2)}, {match(3)}})
+                                   .build();
+  const auto too_short = [&](int window_length) {
+    return run_stage(stage("layer_cutting"), short_ones)
+        .with({{"window_length", window_length}})
+        .resource("targets", store(targets))
+        .run()
+        .counters.at("layers too short");
+  };
+  CHECK(too_short(100) == 0);
+  CHECK(too_short(101) == 1);
+  CHECK(too_short(150) == 1);
+  CHECK(too_short(151) == 2);
 }
 
 TEST_CASE("an overlap that does not fit fails and the others stay") {
@@ -275,6 +302,36 @@ TEST_CASE("letters are those of the reads, on both strands, whichever stretches 
   }
   hwy::SetSupportedTargetsForTest(0);
   hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+}
+
+TEST_CASE("a window whose letters take more than is kept leaves nothing behind") {
+  std::mt19937 random(7);
+  const TestBatch sequences = store(">t\n" + random_bases(5'000'000, random) + "\n");  // 1 byte a base and 1 its quality; 8 MiB are kept
+  const auto batch = BatchBuilder("window", 5)
+                         .column<std::int64_t>("target_index", {0, 0, 0, 0, 0})
+                         .column<std::int64_t>("window_start", {0, 3000, 10, 4'000'000, 7})
+                         .column<std::int64_t>("window_end", {5'000'000, 3500, 12, 4'000'100, 7})
+                         .list<std::int64_t>("layer_query", {{0, 0}, {0, 0}, {}, {0}, {}})
+                         .list<std::int32_t>("layer_query_start", {{0, 2'000'000}, {2990, 100}, {}, {5}, {}})
+                         .list<std::int32_t>("layer_query_end", {{5'000'000, 2'000'010}, {3480, 640}, {}, {95}, {}})
+                         .list<std::uint8_t>("layer_is_reverse", {{1, 0}, {0, 1}, {}, {1}, {}})
+                         .build();
+  const ContractSample sample{.resources = {{"targets", sequences}, {"reads", sequences}}, .batches = {batch.rows(1, 5)}};
+  CHECK(kept_memory_problems(stage("window_sequences"), sample, batch.rows(0, 1)) == std::vector<std::string>{});
+}
+
+TEST_CASE("stretches from a file take no more memory the second time") {
+  std::mt19937 random(5);
+  const TestBatch reads_in_file = store(">r\n" + random_bases(5000, random) + "\n");
+  const SequenceStoreView view(reads_in_file.view());
+  window_cutting::StretchFetcher fetcher(view, '!');
+  std::string bases(4000, ' '), qualities(4000, ' ');
+  const std::vector<window_cutting::Stretch> stretches = {{0, 0, 2000, 0, window_cutting::Strand::forward},
+                                                          {0, 3000, 5000, 2000, window_cutting::Strand::reverse}};
+  fetcher.fetch(stretches, {bases, qualities});
+  const std::size_t first = fetcher.bytes();
+  for (int again = 0; again < 5; ++again) fetcher.fetch(stretches, {bases, qualities});
+  CHECK(fetcher.bytes() == first);
 }
 
 TEST_CASE("the stages keep the contract") {

@@ -98,6 +98,25 @@ TEST_CASE("a record becomes a row with all its columns") {
   }
 }
 
+TEST_CASE("tags of the basecaller are handed on, with what the header says") {
+  const TemporaryFolder folder;
+  const std::string header = sam_header +
+                             "@RG\tID:g\tDS:runid=x basecall_model=m@v5\n@PG\tID:basecaller\tPN:dorado\tVN:1.3.0\n"
+                             "@PG\tID:aligner\tPN:dorado\tVN:2.2.0\tPP:basecaller\n";
+  const std::string records =
+      "tagged\t0\tone\t11\t60\t4M\t*\t0\t0\tACGT\t*\tNM:i:1\tts:A:+\tts:i:300\tns:i:5000\tMD:Z:4\tRG:Z:g\tmv:B:c,5,1,1,1,1\tMM:Z:C+m?;\n"
+      "plain\t0\tone\t21\t60\t4M\t*\t0\t0\tACGT\t*\tNM:i:1\tMD:Z:4\n";
+  const std::string expected = std::string("tsA+") + "tsS" + std::string("\x2c\x01", 2) + "nsS" + std::string("\x88\x13", 2) + "RGZg" + '\0' +
+                               "DSZrunid=x basecall_model=m@v5" + '\0' + "mvBc" + std::string("\x05\0\0\0\x05\x01\x01\x01\x01", 9) +
+                               "PGZdorado 1.3.0" + '\0';
+  for (const std::string& path : {write_sam(folder, header + records), write_bam(folder, header + records)}) {
+    const Result result = read_alignments(path).expect_rows(2);
+    const auto tags = result.batch().view().text("basecaller_tags");
+    CHECK(std::string(tags[0]) == expected);
+    CHECK(tags[1].empty());
+  }
+}
+
 TEST_CASE("a record that BAM can't hold ends a run of records by name") {
   const TemporaryFolder folder;
   const std::string header = "@SQ\tSN:c\tLN:3000000000\n";

@@ -4,6 +4,7 @@
 
 #include <doctest/doctest.h>
 
+#include <limits>
 #include <sluice/testing.hpp>
 
 #include "unit/resumed_forms.hpp"
@@ -50,6 +51,50 @@ TEST_CASE("counts that can't be are refused with their place") {
   const auto result = run_stage<BedMethylWriter>(sites(-1)).with({{"output", "sites.bed"}}).run();
   CHECK(result.status == SLUICE_ERROR_INPUT);
   CHECK(result.message.find("site chr1:9") != std::string::npos);
+}
+
+TEST_CASE("positions and counts have limits, and a site without valid calls has 0 per cent") {
+  const auto run = [](std::int64_t position, std::size_t which, std::int64_t value) {
+    const char* names[] = {"modified", "canonical", "other_modified", "deleted", "failed", "different", "no_call"};
+    BatchBuilder site("pileup", 1);
+    site.text("contig", {"c"}).column<std::int64_t>("position", {position}).text("strand", {"+"}).text("modification", {"m"});
+    for (std::size_t i = 0; i < std::size(names); ++i) site.column<std::int64_t>(names[i], {i == which ? value : 0});
+    return run_stage<BedMethylWriter>(site.text("partition", {"1"}).build()).with({{"output", "sites.bed"}}).run();
+  };
+  constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max() / 4;
+  CHECK(run(0, 3, 1).files.at("sites.bed") == "c\t0\t1\tm\t0\t+\t0\t1\t255,0,0\t0\t0.00\t0\t0\t0\t1\t0\t0\t0\n");
+  CHECK(run(most - 1, 0, 1).ok());
+  CHECK(!run(most, 0, 1).ok());
+  CHECK(!run(-1, 0, 1).ok());
+  for (std::size_t which = 0; which < 7; ++which) {
+    CAPTURE(which);
+    CHECK(run(0, which, most - 1).ok());
+    CHECK(!run(0, which, most).ok());
+    CHECK(!run(0, which, -1).ok());
+  }
+}
+
+TEST_CASE("rows that failed have no line, in batches of any size") {
+  constexpr std::int64_t rows = 2500;
+  std::vector<std::int64_t> position, zeros(rows, 0);
+  for (std::int64_t row = 0; row < rows; ++row) position.push_back(row);
+  BatchBuilder many("pileup", rows);
+  const auto all = [](const char* text) { return std::vector<std::string>(rows, text); };
+  many.text("contig", all("c")).column<std::int64_t>("position", position).text("strand", all("+")).text("modification", all("m"));
+  for (const char* name : {"modified", "canonical", "other_modified", "deleted", "failed", "different", "no_call"})
+    many.column<std::int64_t>(name, std::string_view(name) == "modified" ? position : zeros);
+  many.text("partition", all("1"));
+  for (const std::int64_t row : {0, 1023, 1024, 2499}) many.failed(row);
+  const auto result = run_stage<BedMethylWriter>(many.build()).with({{"output", "sites.bed"}}).run();
+  REQUIRE_MESSAGE(result.ok(), result.message);
+  CHECK(result.outcomes.at("written") == std::pair<std::uint64_t, std::uint64_t>{2496, 2500});
+  std::string expected;
+  for (std::int64_t row = 1; row < 2499; ++row) {
+    if (row == 1023 || row == 1024) continue;
+    const std::string n = std::to_string(row), next = std::to_string(row + 1);
+    expected += "c\t" + n + "\t" + next + "\tm\t" + n + "\t+\t" + n + "\t" + next + "\t255,0,0\t" + n + "\t100.00\t" + n + "\t0\t0\t0\t0\t0\t0\n";
+  }
+  CHECK((result.files.at("sites.bed") == expected));
 }
 
 TEST_CASE("bedmethyl_writer keeps the contract of all stages") {

@@ -2,6 +2,8 @@
 // SPDX-FileCopyrightText: The sluice authors
 #include <doctest/doctest.h>
 
+#include <limits>
+
 #include "frequency_writer/stage.cpp"  // the stage class has no header of its own
 #include "unit/files/methylation_writer/expected_table.hpp"
 #include "unit/outcomes_of.hpp"
@@ -150,6 +152,40 @@ TEST_CASE("sites that contradict themselves are refused with their place") {
     CHECK(result.status == SLUICE_ERROR_INPUT);
     CHECK(result.message.find("chr1:30") != std::string::npos);
   }
+}
+
+TEST_CASE("positions and counts have limits: what lies at them is written, what lies beyond is refused") {
+  struct Numbers {
+    std::int64_t start = 0, end = 0, called = 0, methylated = 0, forward = 0, methylated_forward = 0;
+  };
+  const auto run = [](const Numbers& n) {
+    const TestBatch site = BatchBuilder("site", 1)
+                               .text("contig", {"c"})
+                               .column<std::int64_t>("start", {n.start})
+                               .column<std::int64_t>("end", {n.end})
+                               .column<std::int32_t>("motifs", {1})
+                               .column<std::int64_t>("called_sites", {n.called})
+                               .column<std::int64_t>("called_sites_methylated", {n.methylated})
+                               .column<std::int64_t>("called_forward", {n.forward})
+                               .column<std::int64_t>("methylated_forward", {n.methylated_forward})
+                               .text("sequence", {"CG"})
+                               .build();
+    return run_stage<FrequencyWriter>(site).with({{"output", "-"}}).run();
+  };
+  constexpr std::int64_t furthest = std::numeric_limits<std::int64_t>::max() / 4;
+  for (const Numbers& good : {Numbers{}, Numbers{furthest - 1, furthest - 1}, Numbers{0, 5, 4, 4, 4, 4}, Numbers{0, 0, 4, 0, 0, 0},
+                              Numbers{0, 0, 4, 2, 2, 0}, Numbers{0, 0, furthest - 1, 0, 0, 0}})
+    CHECK(run(good).ok());
+  for (const Numbers& bad : {Numbers{-1, 0}, Numbers{1, 0}, Numbers{0, furthest}, Numbers{0, 0, 4, 0, 0, -1}, Numbers{0, 0, 4, 3, 2, 3},
+                             Numbers{0, 0, 4, 0, 5, 0}, Numbers{0, 0, furthest, 0, 0, 0}, Numbers{0, 0, 4, 1, 2, 2}, Numbers{0, 0, 4, 3, 2, 0}}) {
+    const auto result = run(bad);
+    CHECK(result.status == SLUICE_ERROR_INPUT);
+    CHECK(result.message.find("positions or counts that can't be") != std::string::npos);
+  }
+  CHECK(run({}).files.at("-").ends_with("c\t0\t0\t1\t0\t0\t0.000\tCG\n"));
+  CHECK(run({}).outcomes.at("called") == std::pair<std::uint64_t, std::uint64_t>{0, 1});
+  CHECK(run({0, 0, 1}).outcomes.at("called") == std::pair<std::uint64_t, std::uint64_t>{1, 1});
+  CHECK(run({}).counters.at("sites written") == 1);
 }
 
 TEST_CASE("frequency_writer keeps the contract of all stages") {

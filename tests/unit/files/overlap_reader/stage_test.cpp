@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 #include <unistd.h>
 
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -126,6 +127,23 @@ TEST_CASE("what can't be used is counted") {
   CHECK(result.accounts.at("itself").names == std::vector<std::string>{"t"});
 }
 
+TEST_CASE("MHAP is known by its content, or taken as it is called") {
+  const Sample sample;
+  // Read 2 is b, target 2 is u.
+  const std::string line = "2 2 0.1 9 0 0 20 20 1 5 25 30\n";
+  for (const char* format : {"auto", "mhap"}) {
+    const Result result = sample.read("x.mhap", line, {{"format", format}});
+    REQUIRE_MESSAGE(result.ok(), result.message);
+    const Batch batch = result.batches.front().view();
+    CHECK(batch.column<std::int64_t>("query_index")[0] == 1);
+    CHECK(batch.column<std::int64_t>("target_index")[0] == 1);
+    CHECK(batch.column<std::int64_t>("target_end")[0] == 25);
+    CHECK(batch.column<std::uint8_t>("is_reverse")[0] == 1);
+  }
+  CHECK(sample.read("x.mhap", line, {{"format", "paf"}}).message.find("a PAF line has at least 12 columns") != std::string::npos);
+  CHECK(sample.read("x.paf", good, {{"format", "paf"}}).rows() == 3);
+}
+
 TEST_CASE("SAM alignments are taken over, without clips and in the target's orientation") {
   const Sample sample;
   const Result result = sample.read("x.sam",
@@ -200,6 +218,40 @@ TEST_CASE("hits of mapped reads become overlaps in the order of the targets") {
   for (const std::uint64_t parts : {2, 3, 7})
     for (const ParameterTexts& parameters : {ParameterTexts{}, ParameterTexts{{"keep", "all"}}})
       CHECK(ordinals_of_parts(parts, [&](std::uint64_t part) { return run(parameters, part, parts); }) == ordinals(run(parameters)));
+  // A contig that the index does not have.
+  const TestBatch beyond = BatchBuilder("read", 1)
+                               .text("read_id", {"a"})
+                               .column<std::int32_t>("read_length", {10})
+                               .list<std::int32_t>("hit_target", {{3, -1, 1}})
+                               .list<std::uint8_t>("hit_is_reverse", {{0, 0, 0}})
+                               .list<std::int32_t>("hit_query_start", {{0, 0, 0}})
+                               .list<std::int32_t>("hit_query_end", {{10, 10, 10}})
+                               .list<std::int32_t>("hit_target_start", {{0, 0, 0}})
+                               .list<std::int32_t>("hit_target_end", {{10, 10, 10}})
+                               .list<std::int32_t>("hit_matches", {{9, 9, 9}})
+                               .build();
+  const auto over = [&](std::vector<TestBatch> batches) {
+    return StageRun(stage_of(plugin("overlap_reader"), "overlap_collection"), std::move(batches))
+        .resource("index", index)
+        .resource("reads", sample.reads)
+        .resource("targets", sample.targets);
+  };
+  CHECK(over({beyond}).run().accounts.at("unknown_sequence").count == 2);
+  // What waits to be compared is saved, too. A state that names what there is not is refused.
+  const std::vector<TestBatch> in_two = {hits.rows(0, 2), hits.rows(2, 4).with_sequence(1)};
+  CHECK(resume_problems(over(in_two)) == std::vector<std::string>{});
+  std::vector<SavedInstance> saved;
+  REQUIRE(over(in_two).saves_to(&saved).run().ok());
+  const auto resumed_with = [&](std::size_t behind_record, std::int32_t value) {
+    SavedInstance state = saved.at(1);  // read a waits
+    constexpr std::size_t record_and_numbers = 56 + 8 + 8;
+    std::memcpy(state.state.data() + state.state.size() - record_and_numbers + behind_record, &value, sizeof value);
+    return over(in_two).only_inputs(1, 2).resumes({state}).run();
+  };
+  CHECK(resumed_with(0, 2).ok());
+  for (const std::int32_t value : {-1, 3}) CHECK(resumed_with(0, value).status == SLUICE_ERROR_INPUT);
+  CHECK(resumed_with(4, 1).ok());
+  for (const std::int32_t value : {-1, 2}) CHECK(resumed_with(4, value).status == SLUICE_ERROR_INPUT);
   const ContractSample contract{.resources = {{"index", index}, {"reads", sample.reads}, {"targets", sample.targets}}, .batches = {hits}};
   for (const std::string& text : contract_problems(plugin("overlap_reader"), {{"overlap_collection", contract}})) FAIL_CHECK(text);
 }

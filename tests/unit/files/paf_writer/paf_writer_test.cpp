@@ -84,6 +84,12 @@ TEST_CASE("one line per hit, in the order of the reads") {
   CHECK(outcomes_of(run_stage<PafWriter>(reads().all_failed()).resource("index", contigs()).with({{"output", "-"}})) == Outcomes{{"mapped", {0, 3}}});
 }
 
+TEST_CASE("a read that has failed has no line, and those behind it have theirs") {
+  const TestBatch failed = reads_with_hits({{0, 1}, {}, {0}}).failed(0).build();
+  const auto result = run_stage<PafWriter>(failed).resource("index", contigs()).with({{"output", "-"}, {"paf_no_hit", true}}).run();
+  CHECK(result.files.at("-") == std::string(nothing) + reverse);
+}
+
 TEST_CASE("reads without hits have a line if asked for, secondary hits none") {
   const auto result =
       run_stage<PafWriter>(reads()).resource("index", contigs()).with({{"output", "-"}, {"paf_no_hit", true}, {"secondary", false}}).run();

@@ -283,7 +283,45 @@ TEST_CASE("without a file the bases of whole, unclipped alignments are used") {
   CHECK(result.batch().view().text("bases")[0] == "ACGT");
   CHECK(result.batch().view().text("bases")[3] == "AC");
   CHECK(result.failed == std::vector<sluice::testing::FailedRow>{{0, 1, "no_bases"}, {0, 2, "no_bases"}});
+  CHECK(result.logged("2 alignments are not used, as they have no bases of the whole read (SEQ is absent, or hard-clipped): give --reads"));
   CHECK(run_stage<ReadBases>(read_ids({"a"})).run().status == SLUICE_ERROR_USAGE);
+}
+
+TEST_CASE("without a file of reads, records without the bases of whole reads have those of their primary records") {
+  const TemporaryFolder folder;
+  const std::string first = folder.path() + "/first.sam", second = folder.path() + "/second.sam", empty = folder.path() + "/third.sam";
+  const std::string header = "@SQ\tSN:c\tLN:1000\n";
+  // "turned" was sequenced as GTACAA; "late" has its primary record in the other file; "alone" has none; "other" is another read.
+  write_packed(first,
+               header +
+                   "turned\t272\tc\t1\t0\t6M\t*\t0\t0\t*\t*\nlate\t256\tc\t5\t0\t5M\t*\t0\t0\t*\t*\n"
+                   "turned\t16\tc\t10\t60\t6M\t*\t0\t0\tTTGTAC\t*\nalone\t256\tc\t20\t0\t4M\t*\t0\t0\t*\t*\n",
+               Packing::plain);
+  write_packed(second,
+               header +
+                   "late\t0\tc\t5\t60\t5M\t*\t0\t0\tACGTA\t*\nlate\t2048\tc\t50\t60\t2H3M\t*\t0\t0\tGTA\t*\n"
+                   "other\t256\tc\t9\t0\t5M\t*\t0\t0\t*\t*\nother\t0\tc\t9\t0\t4M\t*\t0\t0\tACGT\t*\n",
+               Packing::plain);
+  write_packed(empty, "", Packing::plain);
+  const auto m = [](std::uint32_t bases) { return bases << 4; };
+  const TestBatch batch = BatchBuilder("read", 6)
+                              .text("read_id", {"turned", "late", "alone", "late", "other", "turned"})
+                              .text("aligned_bases", {"", "", "", "GTA", "", "GTACAA"})
+                              .column<std::uint8_t>("is_reverse", {1, 0, 0, 0, 0, 1})
+                              .list<std::uint32_t>("cigar", {{m(6)}, {m(5)}, {m(4)}, {m(2) | 5, m(3)}, {m(5)}, {m(6)}})
+                              .build();
+  for (const std::string& files : {first + "\n" + second, folder.path()}) {
+    const Result result = run_stage<ReadBases>(batch).with({{"alignments", files}}).run().expect_rows(4);
+    const auto bases = result.batch().view().text("bases");
+    CHECK(bases[0] == "GTACAA");
+    CHECK(bases[1] == "ACGTA");
+    CHECK(bases[3] == "ACGTA");
+    CHECK(bases[5] == "GTACAA");
+    CHECK(result.failed == std::vector<sluice::testing::FailedRow>{{0, 2, "no_bases"}, {0, 4, "not_the_aligned_read"}});
+    CHECK(result.logged("1 alignments are not used"));
+  }
+  // What can be read only once is not read for that.
+  CHECK(run_stage<ReadBases>(batch).with({{"alignments", "-"}}).run().expect_rows(1).logged("5 alignments are not used"));
 }
 
 TEST_CASE("a read that is not the one that was aligned fails, whatever its name says") {
@@ -391,6 +429,22 @@ TEST_CASE("comments are what follows the name behind one blank, and the tags of 
   CHECK(comments("a.sam",
                  "one\t4\t*\t0\t0\t*\t*\t0\t0\tAC\tII\tRG:Z:x\tqs:f:1.5\tML:B:C,3,200\n"
                  "two\t4\t*\t0\t0\t*\t*\t0\t0\tA\t*\n") == "<RG:Z:x\tqs:f:1.5\tML:B:C,3,200><>");
+}
+
+TEST_CASE("tags of the basecaller come from records and from comments alike") {
+  const TemporaryFolder folder;
+  const std::string tags = "RG:Z:x\tts:A:+\tts:i:300\tns:i:5000\tpi:Z:parent\tmv:B:c,5,1,0";
+  write_file(folder.path() + "/a.fq", "@one " + tags + "\tqs:f:3\nA\n+\nI\n@two some words\nA\n+\nI\n");
+  write_file(folder.path() + "/a.sam", "one\t4\t*\t0\t0\t*\t*\t0\t0\tA\tI\tqs:f:3\t" + tags + "\ntwo\t4\t*\t0\t0\t*\t*\t0\t0\tA\tI\n");
+  const std::string expected = std::string("RGZx") + '\0' + "tsA+" + "tsS" + std::string("\x2c\x01", 2) + "nsS" + std::string("\x88\x13", 2) +
+                               "piZparent" + '\0' + "mvBc" + std::string("\x03\0\0\0\x05\x01\0", 7);
+  for (const char* name : {"/a.fq", "/a.sam"}) {
+    const Result result =
+        run_stage<ReadReader>().with({{"path", folder.path() + name}, {"comments", false}, {"keep_tags", "none"}}).run().expect_rows(2);
+    const auto found = result.batch().view().text("basecaller_tags");
+    CHECK(std::string(found[0]) == expected);
+    CHECK(found[1].empty());
+  }
 }
 
 TEST_CASE("reads are found in files that are followed, which are taken up when they are whole; others are named at the end") {

@@ -54,6 +54,18 @@ TEST_CASE("a PAF line goes through the signal in order of time") {
   CHECK(paf_of(rna()) == "r\t30\t4\t25\t+\tr\t5\t4\t0\t3\t5\t255\tsc:f:0.980000\tsh:f:-3.500000\tss:Z:6,10,1D5,\n");
 }
 
+TEST_CASE("of a part of a signal the samples of the whole are counted") {
+  const Read read = dna();
+  AlignedEvents part = read.view();
+  part.signal_begin = 1000;
+  std::string table, paf;
+  append_table(table, "r", part);
+  append_paf_columns(paf, "r", 2000, part);
+  append_path_tag(paf, part);
+  CHECK(table == "r\t0\t1004\t1010\nr\t1\t.\t.\nr\t2\t1010\t1020\nr\t3\t1020\t1025\nr\t4\t.\t.\n");
+  CHECK(paf == "r\t2000\t1004\t1025\t+\tr\t5\t0\t4\t3\t5\t255\tss:Z:6,1D10,5,\n");
+}
+
 TEST_CASE("samples between k-mers are said") {
   const Read gap{{0, 5, 9}, {5, 4, 3}, {0, 2}, {0, 2}};
   CHECK(paf_of(gap).ends_with("ss:Z:5,4I3,\n"));

@@ -132,6 +132,15 @@ TEST_CASE("a sample is drawn by name and seed, and a smaller one is a part of a 
   CHECK(sluice::row_selection::hash_of_name("read-1", 11) == 9010146168495882445U);
 }
 
+TEST_CASE("without a seed the sample is that of seed 11, in every version") {
+  std::vector<std::string> names;
+  for (int i = 0; i < 64; ++i) names.push_back("read-" + std::to_string(i));
+  const testing::TestBatch batch = testing::BatchBuilder("read", 64).text("read_id", names).build();
+  const std::string by_default = left_out("sample", {{"fraction", 0.5}}, batch);
+  CHECK(by_default == left_out("sample", {{"fraction", 0.5}, {"seed", 11}}, batch));
+  CHECK(by_default != left_out("sample", {{"fraction", 0.5}, {"seed", 12}}, batch));
+}
+
 TEST_CASE("a sample leaves out whole rows, and needs texts") {
   CHECK(left_out("sample", {{"fraction", 0}, {"column", "strand"}}) == "0 not_drawn, 1 not_drawn, 2 not_drawn, 3 not_drawn");
   CHECK(left_out("sample", {{"fraction", 1}, {"column", "strand"}}).empty());

@@ -40,6 +40,7 @@ struct Options {
   bool dictionary_in_pieces = false;
   int channel_bits = 0;         // 16 or 32; 0: no channel
   bool second_channel = false;  // channel_32bit, too, as lib-pod5 0.3.48 writes it
+  bool first_version = false;   // as lib-pod5 wrote it to 0.0.37: what reads share in dictionaries of records, no table of runs
   // Columns that have a dictionary where POD5 files have none, none where they have one, or another number.
   std::set<std::string> coded = {}, not_coded = {}, other_number = {};
 };
@@ -154,6 +155,20 @@ class Table {
         ipc::CreateMessage(b, ipc::MetadataVersion::V5, ipc::MessageHeader::DictionaryBatch, made.Union(), static_cast<std::int64_t>(body.size())));
     dictionaries_.push_back(add(b, body));
   }
+  // Of records: the fields of each, one behind the other.
+  void dictionary_batch(std::int64_t id, const std::vector<Part>& fields, std::size_t records, bool is_delta) {
+    FlatBufferBuilder b;
+    std::string body;
+    Part all{{ipc::FieldNode(static_cast<std::int64_t>(records), 0)}, {""}};
+    for (const Part& field : fields) {
+      all.nodes.insert(all.nodes.end(), field.nodes.begin(), field.nodes.end());
+      all.buffers.insert(all.buffers.end(), field.buffers.begin(), field.buffers.end());
+    }
+    const auto made = ipc::CreateDictionaryBatch(b, id, record_batch(b, {all}, records, body), is_delta);
+    b.Finish(
+        ipc::CreateMessage(b, ipc::MetadataVersion::V5, ipc::MessageHeader::DictionaryBatch, made.Union(), static_cast<std::int64_t>(body.size())));
+    dictionaries_.push_back(add(b, body));
+  }
   std::string end() {
     put(bytes_, ~std::uint32_t{0});
     put(bytes_, std::uint32_t{0});
@@ -243,17 +258,20 @@ inline std::vector<Offset<ipc::Field>> run_fields(FlatBufferBuilder& b, const Op
           integer(b, "sample_rate", 16, false),
           text(b, "sequencing_kit", odd(b, o, "sequencing_kit"))};
 }
+inline std::vector<Part> run_parts(const Run& run, const Options& options) {
+  const Part tags = entries(texts<std::int32_t>({"barcoding", "experiment_type"}), texts<std::int32_t>({"0", run.experiment_type}), 2);
+  return {odd(options, "acquisition_id", 1, texts<std::int32_t>({run.id})),
+          numbers<std::int16_t>({run.adc_max}),
+          numbers<std::int16_t>({run.adc_min}),
+          odd(options, "context_tags", 1, lists<std::int32_t>({2}, tags)),
+          odd(options, "flow_cell_id", 1, texts<std::int32_t>({"cell"})),
+          numbers<std::uint16_t>({run.rate}),
+          odd(options, "sequencing_kit", 1, texts<std::int32_t>({run.kit}))};
+}
 inline std::string run_table(const std::vector<Run>& runs, const Options& options) {
   Table table(run_fields, options);
-  if (!options.coded.empty()) table.dictionary_batch(odd_dictionary, {runs.front().kit}, false);
-  for (const Run& run : runs) {
-    const Part tags = entries(texts<std::int32_t>({"barcoding", "experiment_type"}), texts<std::int32_t>({"0", run.experiment_type}), 2);
-    table.batch(
-        {odd(options, "acquisition_id", 1, texts<std::int32_t>({run.id})), numbers<std::int16_t>({run.adc_max}), numbers<std::int16_t>({run.adc_min}),
-         odd(options, "context_tags", 1, lists<std::int32_t>({2}, tags)), odd(options, "flow_cell_id", 1, texts<std::int32_t>({"cell"})),
-         numbers<std::uint16_t>({run.rate}), odd(options, "sequencing_kit", 1, texts<std::int32_t>({run.kit}))},
-        1);
-  }
+  if (!options.coded.empty()) table.dictionary_batch(odd_dictionary, std::vector<std::string>{runs.front().kit}, false);
+  for (const Run& run : runs) table.batch(run_parts(run, options), 1);
   return table.end();
 }
 
@@ -271,6 +289,25 @@ inline std::vector<Offset<ipc::Field>> signal_fields(FlatBufferBuilder& b, const
                                 b, "signal", ipc::Type::LargeList, [](FlatBufferBuilder& f) { return ipc::CreateLargeList(f); },
                                 {integer(b, "item", 16, true)}, encoding);
   return {id, signal, integer(b, "samples", 32, o.other_number.contains("samples"))};
+}
+// Dictionaries of records, by their numbers.
+constexpr std::int64_t pore_records = 11, calibration_records = 12, end_reason_records = 13, run_records = 14;
+inline Offset<ipc::Field> records(FlatBufferBuilder& b, const char* name, std::int64_t number, const std::vector<Offset<ipc::Field>>& fields) {
+  const auto encoding = dictionary(b, number);
+  return field(
+      b, name, ipc::Type::Struct, [](FlatBufferBuilder& f) { return ipc::CreateStruct(f); }, fields, encoding);
+}
+inline std::vector<Offset<ipc::Field>> first_read_fields(FlatBufferBuilder& b, const Options& o) {
+  const auto signal = field(b, "signal", ipc::Type::List, [](FlatBufferBuilder& f) { return ipc::CreateList(f); }, {integer(b, "item", 64, false)});
+  return {read_id_field(b, o),
+          signal,
+          records(b, "pore", pore_records, {integer(b, "channel", 16, false), integer(b, "well", 8, false), text(b, "pore_type")}),
+          records(b, "calibration", calibration_records, {single(b, "offset"), single(b, "scale")}),
+          integer(b, "read_number", 32, false),
+          integer(b, "start", 64, false),
+          single(b, "median_before"),
+          records(b, "end_reason", end_reason_records, {text(b, "name"), integer(b, "forced", 8, false)}),
+          records(b, "run_info", run_records, run_fields(b, o))};
 }
 inline std::vector<Offset<ipc::Field>> read_fields(FlatBufferBuilder& b, const Options& o) {
   const auto signal = field(
@@ -297,6 +334,53 @@ void in_batches(std::size_t rows, const std::vector<std::size_t>& sizes, Use&& u
     use(begin, end);
     begin = end;
   }
+}
+
+// The table of reads in batches, and in front of each batch, as it was written, what of its records is new.
+inline std::string first_read_table(const std::vector<Read>& reads, const std::vector<Run>& runs,
+                                    const std::vector<std::vector<std::uint64_t>>& rows_of_reads, const Options& options) {
+  Table table(first_read_fields, options);
+  in_batches(reads.size(), options.read_batches, [&](std::size_t begin, std::size_t end) {
+    const bool is_delta = begin > 0;
+    std::vector<std::string> ids, pore_types, reasons;
+    std::vector<std::uint64_t> signal_rows, starts;
+    std::vector<std::size_t> sizes;
+    std::vector<std::uint32_t> read_numbers;
+    std::vector<std::uint16_t> channels;
+    std::vector<std::uint8_t> wells, forced;
+    std::vector<float> offsets, scales, medians;
+    std::vector<std::int16_t> own, run_numbers;
+    for (std::size_t i = begin; i < end; ++i) {
+      const Read& read = reads[i];
+      ids.push_back(uuid_bytes(read.uuid));
+      sizes.push_back(rows_of_reads[i].size());
+      signal_rows.insert(signal_rows.end(), rows_of_reads[i].begin(), rows_of_reads[i].end());
+      read_numbers.push_back(static_cast<std::uint32_t>(i));
+      starts.push_back(1000 * i);
+      medians.push_back(static_cast<float>(i));
+      channels.push_back(static_cast<std::uint16_t>(read.channel));
+      wells.push_back(static_cast<std::uint8_t>(1 + i % 4));
+      forced.push_back(0);
+      pore_types.push_back("r9");
+      reasons.push_back(i % 2 == 0 ? "signal_positive" : "unblock_mux_change");
+      offsets.push_back(read.offset);
+      scales.push_back(read.scale);
+      own.push_back(static_cast<std::int16_t>(i));
+      std::size_t run = 0;
+      while (run + 1 < runs.size() && runs[run].id != read.run) ++run;
+      run_numbers.push_back(static_cast<std::int16_t>(run));
+    }
+    const std::size_t rows = end - begin;
+    table.dictionary_batch(pore_records, {numbers(channels), numbers(wells), texts<std::int32_t>(pore_types)}, rows, is_delta);
+    table.dictionary_batch(calibration_records, {numbers(offsets), numbers(scales)}, rows, is_delta);
+    table.dictionary_batch(end_reason_records, {texts<std::int32_t>(reasons), numbers(forced)}, rows, is_delta);
+    if (!is_delta)
+      for (std::size_t run = 0; run < runs.size(); ++run) table.dictionary_batch(run_records, run_parts(runs[run], options), 1, run > 0);
+    table.batch({fixed(ids), lists<std::int32_t>(sizes, numbers(signal_rows)), numbers(own), numbers(own), numbers(read_numbers), numbers(starts),
+                 numbers(medians), numbers(own), numbers(run_numbers)},
+                rows);
+  });
+  return table.end();
 }
 
 inline std::string pod5_file(const std::vector<Read>& reads, const std::vector<Run>& runs = {{"run_a"}}, const Options& options = {}) {
@@ -330,7 +414,7 @@ inline std::string pod5_file(const std::vector<Read>& reads, const std::vector<R
     signal.batch({odd(options, "read_id", rows, fixed(ids)), odd(options, "signal", rows, stored), numbers(counts)}, rows);
   });
   Table table(read_fields, options);
-  table.dictionary_batch(3, {"not_set"}, false);
+  table.dictionary_batch(3, std::vector<std::string>{"not_set"}, false);
   if (!options.dictionary_in_pieces) {
     std::vector<std::string> ids;
     for (const Run& run : runs) ids.push_back(run.id);
@@ -339,7 +423,7 @@ inline std::string pod5_file(const std::vector<Read>& reads, const std::vector<R
   std::size_t known = 0;
   in_batches(reads.size(), options.read_batches, [&](std::size_t begin, std::size_t end) {
     if (options.dictionary_in_pieces && known < runs.size()) {
-      table.dictionary_batch(7, {runs[known].id}, known > 0);
+      table.dictionary_batch(7, std::vector<std::string>{runs[known].id}, known > 0);
       ++known;
     }
     std::vector<std::string> ids;
@@ -392,7 +476,9 @@ inline std::string pod5_file(const std::vector<Read>& reads, const std::vector<R
     std::int16_t content;
   };
   std::vector<Embedded> contents;
-  for (const auto& [content, bytes] : {std::pair<std::int16_t, std::string>{4, run_table(runs, options)}, {1, signal.end()}, {0, table.end()}}) {
+  const std::string read_table = options.first_version ? first_read_table(reads, runs, rows_of_reads, options) : table.end();
+  for (const auto& [content, bytes] : {std::pair<std::int16_t, std::string>{4, run_table(runs, options)}, {1, signal.end()}, {0, read_table}}) {
+    if (content == 4 && options.first_version) continue;
     contents.push_back({static_cast<std::int64_t>(file.size()), static_cast<std::int64_t>(bytes.size()), content});
     file += bytes;
     pad(file);

@@ -11,6 +11,7 @@
 
 #include "pod5_fixture.hpp"
 #include "signal_reader/pod5_file.hpp"
+#include "signal_reader/read_metadata.hpp"
 #include "signal_reader/signal_file.hpp"
 #include "signal_reader/vbz.hpp"
 #include "unit/fresh_file.hpp"
@@ -111,6 +112,34 @@ TEST_CASE("reads come back from files of every layout") {
         CHECK(file.header().attribute("sample_frequency") == "4000");
       }
   check_same(decoded(written(folder, "none.pod5", pod5_file({}))), {});
+}
+
+TEST_CASE("files of the first versions, which have records in dictionaries and no table of runs") {
+  const TemporaryFolder folder;
+  const std::vector<Read> reads = made_up_reads(60);
+  for (const bool pieces : {true, false}) {
+    Options options{.piece = 100, .first_version = true};
+    if (pieces) options.read_batches = {5, 1, 20, 3};
+    const std::string path = written(folder, "first.pod5", pod5_file(reads, two_runs, options));
+    check_same(decoded(path), reads);
+    const SignalFile file(path);
+    CHECK(file.header().read_groups == 2);
+    CHECK(file.header().attribute("sequencing_kit", 1) == "SQK-RNA004");
+    CHECK(file.header().attribute("experiment_type", 1) == "rna");
+    std::size_t i = 0;
+    RecordCursor cursor(file);
+    for (RecordPlace place; cursor.next_place(place); ++i) {
+      const ReadMetadata metadata = read_metadata(file.pod5()->reads(), place);
+      CHECK(metadata.channel == reads[i].channel);
+      CHECK(metadata.mux == static_cast<std::int64_t>(1 + i % 4));
+      CHECK(metadata.start_sample == static_cast<std::int64_t>(1000 * i));
+      CHECK(metadata.read_number == static_cast<std::int64_t>(i));
+      CHECK(metadata.median_before == static_cast<double>(i));
+      CHECK(metadata.end_reason == (i % 2 == 0 ? "signal_positive" : "unblock_mux_change"));
+      CHECK(metadata.read_group == (reads[i].run == "run_b" ? 1 : 0));
+    }
+    CHECK(i == reads.size());
+  }
 }
 
 TEST_CASE("reads are found by their ids, without a file beside them") {
@@ -222,6 +251,7 @@ TEST_CASE("of a thousand damaged files none crashes and none is short without a 
   std::vector<std::string> files;
   for (const bool compressed : {true, false})
     for (const bool pieces : {true, false}) files.push_back(pod5_file(reads, two_runs, {compressed, 60, {5}, {4}, pieces}));
+  files.push_back(pod5_file(reads, two_runs, {.piece = 60, .read_batches = {5}, .first_version = true}));
   for (std::size_t i = 0; i < 1000; ++i) {
     std::string bytes = files[i % files.size()];
     for (unsigned changes = 0; changes < 1 + random() % 3; ++changes) {
@@ -334,17 +364,5 @@ TEST_CASE("a file that is cut or replaced while it is read is an error") {
     // Another time alone is no other file; nor is one that takes its name.
     CHECK(read_after(later) == "");
     CHECK(read_after([&](const std::string& path) { std::filesystem::rename(written(folder, "new", other), path); }) == "");
-  }
-}
-
-TEST_CASE("FAST5 is recognised, with the commands that convert it") {
-  const TemporaryFolder folder;
-  try {
-    const SignalFile file(written(folder, "reads.fast5", std::string("\x89HDF\r\n\x1A\n", 8) + std::string(100, '\0')));
-    FAIL("opened");
-  } catch (const sluice::Failure& failure) {
-    const std::string remedy = failure.remedy();
-    CHECK(remedy.find("pod5 convert fast5") != std::string::npos);
-    CHECK(remedy.find("slow5tools f2s") != std::string::npos);
   }
 }

@@ -488,3 +488,39 @@ TEST_CASE("all reads of the shared sets decode") {
                                                         : "dna_r9"));
   }
 }
+
+TEST_CASE("a read has its part of the signal that its tags name, whatever the file") {
+  const auto reads = some_reads();
+  const auto all = static_cast<std::int64_t>(reads[3].samples.size());
+  REQUIRE(all > 20);
+  const TemporaryFolder folder;
+  const TestBatch children = BatchBuilder("read", 6)
+                                 .text("read_id", {"child-1", "read-3", "child-2", "read-1", "child-3", "orphan"})
+                                 .text("signal_read", {"read-3", "read-3", "read-3", "read-1", "read-3", "nobody"})
+                                 .list<std::int64_t>("signal_part", {{2, 12, 3, -1, 0}, {4, all}, {0, 10, 3, -1, -1}, {}, {0, all, 3, -1, 0}, {}})
+                                 .build();
+  for (const auto signal_compression : {SignalCompression::none, SignalCompression::svb_zd}) {
+    const std::string path =
+        file_in(folder, std::string(name(signal_compression)) + ".blow5", blow5(reads, RecordCompression::zlib, signal_compression));
+    const auto signal = open_signal(path).batch();
+    const Result found = run_stage<SignalLookup>(children).resource("signal", signal).run();
+    CHECK(found.failed == std::vector<sluice::testing::FailedRow>{{0, 4, "bad_signal_part"}, {0, 5, "no_signal"}});
+    CHECK(found.logged("split reads whose tags say neither"));
+    const auto begin = found.batch().view().column<std::int64_t>("signal_begin"), end = found.batch().view().column<std::int64_t>("signal_end");
+    CHECK(begin[0] == 5);
+    CHECK(end[0] == 15);
+    CHECK(begin[3] == 0);
+    CHECK(end[3] == -1);
+    const Result decoded = run_stage<SignalDecode>(found.batch()).resource("signal", signal).run();
+    const auto raw = decoded.batch().view().list<std::int16_t>("raw_signal");
+    const auto is_part = [&](std::int64_t row, std::size_t read, std::int64_t first, std::int64_t last) {
+      const auto& samples = reads[read].samples;
+      return std::equal(raw[row].begin(), raw[row].end(), samples.begin() + first, samples.begin() + last);
+    };
+    CHECK(is_part(0, 3, 5, 15));
+    CHECK(is_part(1, 3, 4, all));
+    CHECK(is_part(2, 3, 3, 13));
+    CHECK(is_part(3, 1, 0, static_cast<std::int64_t>(reads[1].samples.size())));
+    CHECK(decoded.batch().view().column<std::int64_t>("sample_count")[0] == all);
+  }
+}

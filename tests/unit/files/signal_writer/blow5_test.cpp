@@ -4,8 +4,10 @@
 
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <sluice/testing.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "signal_reader/signal_index.hpp"
@@ -98,6 +100,23 @@ TEST_CASE("what is written is read back, with every compression") {
     }
 }
 
+TEST_CASE("the header names the kit and the kind of experiment of the pore, or what is given") {
+  const auto header_of = [](const ParameterTexts& parameters) {
+    const Result result = run_stage(stage_of(plugin(), "blow5_writer"), reads()).with({{"output", "x.blow5"}}).with(parameters).run();
+    REQUIRE(result.ok());
+    CHECK(result.outcomes.at("written") == std::pair<std::uint64_t, std::uint64_t>{5, 5});
+    reader::Slow5Header header;
+    std::string problem;
+    REQUIRE(reader::parse_header(result.files.at("x.blow5"), header, problem) == reader::HeaderStatus::ok);
+    return std::string(header.attribute("experiment_type")) + " " + std::string(header.attribute("sequencing_kit"));
+  };
+  CHECK(header_of({{"pore", "r9"}}) == "genomic_dna sqk-lsk109");
+  CHECK(header_of({{"pore", "r10"}}) == "genomic_dna sqk-lsk114");
+  CHECK(header_of({{"pore", "rna_r9"}}) == "rna sqk-rna002");
+  CHECK(header_of({{"pore", "rna004"}}) == "rna sqk-rna004");
+  CHECK(header_of({{"pore", "r10"}, {"sequencing_kit", "other"}, {"experiment_type", "x"}}) == "x other");
+}
+
 TEST_CASE("the index has slow5lib's layout") {
   writer::Blow5Index index(100);
   index.add("ab", 50);
@@ -112,12 +131,40 @@ TEST_CASE("the index has slow5lib's layout") {
   CHECK(static_cast<unsigned char>(bytes[87]) == 150);
 }
 
+TEST_CASE("header and records have the bytes of BLOW5's specification") {
+  const std::vector<std::pair<std::string, std::string>> attributes = {{"kit", "k"}, {"unknown", ""}};
+  const std::string header = writer::blow5_header(attributes, writer::RecordCompression::zstd, writer::SignalCompression::svb_zd);
+  // Magic, version 0.2.0, zstd, one read group, svb-zd; then to byte 64, and the size of the text.
+  CHECK(header.starts_with(std::string("BLOW5\1\0\2\0\2\1\0\0\0\1", 15) + std::string(49, '\0')));
+  std::uint32_t size = 0;
+  std::memcpy(&size, header.data() + 64, sizeof size);
+  CHECK(size == header.size() - 68);
+  CHECK(header.substr(68).starts_with("@kit\tk\n@unknown\t.\n#char*\tuint32_t\tdouble\t"));
+  // Differences of -128, 128, -32768, 32768 and 0: as zigzag numbers 255, 256, 65535, 65536 and 0, of 1, 2, 2, 3 and 1 bytes.
+  const std::vector<std::int16_t> samples = {-128, 0, -32768, 0, 0};
+  writer::Blow5Encoder encoder(writer::RecordCompression::none, writer::SignalCompression::svb_zd);
+  std::string bytes;
+  REQUIRE(encoder.encode({.read_id = "ab", .digitisation = 1, .offset = 2, .range = 3, .sampling_rate = 4, .raw_signal = samples}, bytes));
+  const auto number = [](auto value) {
+    std::string raw(sizeof value, '\0');
+    std::memcpy(raw.data(), &value, sizeof value);
+    return raw;
+  };
+  const std::string signal = number(std::uint32_t{5}) + std::string("\x94\x00\xFF\x00\x01\xFF\xFF\x00\x00\x01\x00", 11);
+  const std::string nothing_known = number(std::uint64_t{1}) + "0" + number(std::numeric_limits<double>::quiet_NaN()) +
+                                    number(std::int32_t{0x7FFFFFFF}) + "\xFF" + number(std::uint64_t{0});
+  const std::string record = number(std::uint16_t{2}) + "ab" + number(std::uint32_t{0}) + number(1.0) + number(2.0) + number(3.0) + number(4.0) +
+                             number(std::uint64_t{15}) + signal + nothing_known;
+  CHECK((bytes == number(std::uint64_t{record.size()}) + record));
+}
+
 TEST_CASE("a record that can't be stored fails its row and leaves no trace") {
   writer::Blow5Encoder encoder(writer::RecordCompression::zlib, writer::SignalCompression::svb_zd);
   std::string bytes = "before";
   CHECK_FALSE(encoder.encode({.read_id = ""}, bytes));
-  CHECK_FALSE(encoder.encode({.read_id = std::string(70000, 'x')}, bytes));
+  CHECK_FALSE(encoder.encode({.read_id = std::string(65'536, 'x')}, bytes));
   CHECK(bytes == "before");
+  CHECK(encoder.encode({.read_id = std::string(65'535, 'x')}, bytes));
 }
 
 TEST_CASE("the writer keeps the contract of every stage") {

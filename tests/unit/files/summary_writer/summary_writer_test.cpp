@@ -63,6 +63,48 @@ TEST_CASE("a line has what the columns say, and rows that can't be fail") {
   CHECK(all.files.at("s.txt").find("\tb\tunknown\t0\t0\t0.000000\t0.002000\tTRUE") != std::string::npos);
 }
 
+TEST_CASE("channel 1 and sample 0 are places, 0 and -1 none; rates have limits; a quality at the limit passes") {
+  struct Row {
+    std::int32_t channel;
+    std::int64_t start;
+    double rate;
+    const char* qualities;
+  };
+  const auto result_of = [](const Row& row, const sluice::testing::ParameterTexts& parameters = {}) {
+    const TestBatch read = BatchBuilder("read", 1)
+                               .text("read_id", {"r"})
+                               .text("signal_file_name", {"x"})
+                               .text("run_id", {"run"})
+                               .column<std::int32_t>("sequencer_channel", {row.channel})
+                               .column<std::int32_t>("mux", {1})
+                               .column<std::int64_t>("start_sample", {row.start})
+                               .column<std::int64_t>("sample_count", {8})
+                               .column<double>("sampling_rate", {row.rate})
+                               .text("bases", {"ACGT"})
+                               .text("qualities", {row.qualities})
+                               .build();
+    auto result = run_stage<SummaryWriter>(read).with({{"output", "s.txt"}}).with(parameters).run();
+    REQUIRE_MESSAGE(result.ok(), result.message);
+    return result;
+  };
+  const auto warns = [&](std::int32_t channel, std::int64_t start) { return result_of({channel, start, 4000, "5555"}).logged("of 1 reads"); };
+  CHECK(!warns(1, 0));
+  CHECK(warns(0, 0));
+  CHECK(warns(1, -1));
+  for (const double rate : {0.5, 9e11}) CHECK(result_of({1, 0, rate, "5555"}).failed.empty());
+  for (const double rate : {0.0, -1.0, 1e12, 1.2e12}) CHECK(result_of({1, 0, rate, "5555"}).failed.size() == 1);
+  const auto passes = [&](const char* qualities, const sluice::testing::ParameterTexts& parameters = {}) {
+    return result_of({1, 0, 4000, qualities}, parameters).files.at("s.txt").find("TRUE") != std::string::npos;
+  };
+  CHECK(passes("5555", {{"min_qscore", mean_quality("5555")}}));
+  CHECK(!passes("5555", {{"min_qscore", mean_quality("5555") + 0.001}}));
+  CHECK(passes("()()"));  // 7 and 8: the limit is 7 where none is given
+  CHECK(!passes("'('("));
+  const auto counted = result_of({1, 0, 4000, "5555"});
+  CHECK(counted.counters.at("bases") == 4);
+  CHECK(counted.outcomes.at("written") == std::pair<std::uint64_t, std::uint64_t>{1, 1});
+}
+
 TEST_CASE("without bases lengths and qualities are 0") {
   const auto result = run_stage<SummaryWriter>(reads(With::signal_alone)).with({{"output", "s.txt"}}).run();
   REQUIRE(result.ok());

@@ -9,6 +9,7 @@
 
 #include "gpu/simulated_chains.hpp"
 #include "hit_selection/stage.cpp"  // the stage class has no header of its own
+#include "unit/default_of.hpp"
 #include "unit/mapping/hit_selection/tiny_index.hpp"
 
 using namespace sluice::hit_selection;
@@ -171,6 +172,54 @@ TEST_CASE("hits come by descending score whatever the number of chains, and ties
     make_hits(read.view(), 11, ReadNames::hashed, order, other);
     if (chains > 100) CHECK(chain_of(hits) != chain_of(other));
   }
+}
+
+TEST_CASE("ties are shuffled by the hash that minimap2 shuffles them by") {
+  // Wang's hash of 32 bits: its sums as multiplications modulo 2^32.
+  const auto wang = [](std::uint32_t key) {
+    key = key * (1U - (1U << 15U)) - 1U;
+    key = (key ^ (key >> 10U)) * 9U;
+    key ^= key >> 6U;
+    key = key * (1U - (1U << 11U)) - 1U;
+    return key ^ (key >> 16U);
+  };
+  // The one of 64 bits, in the same way.
+  const auto wide = [](std::uint64_t key) {
+    key = key * ((std::uint64_t{1} << 21U) - 1U) - 1U;
+    key = (key ^ (key >> 24U)) * 265U;
+    key = (key ^ (key >> 14U)) * 21U;
+    key ^= key >> 28U;
+    return key + (key << 31U);
+  };
+  MadeRead read;
+  read.length = 100'000;
+  for (int i = 0; i < 20; ++i) read.chain(77, 0, i % 2 == 1, {{1000 + 7 * i, 100 + 3 * i}});
+  HitOrder order;
+  std::vector<Hit> hits;
+  for (const std::uint32_t seed : {11U, 12U}) {
+    make_hits(read.view(), seed, ReadNames::hashed, order, hits);
+    std::uint32_t name = 0;
+    for (const char letter : std::string("read")) name = 31 * name + static_cast<std::uint32_t>(letter);
+    const std::uint32_t of_read = wang(name ^ (wang(100'000) + wang(seed)));
+    for (const Hit& hit : hits) {
+      const auto chain = static_cast<std::size_t>(hit.chain);
+      CHECK(hit.hash == static_cast<std::uint32_t>(wide((wide(read.x[chain]) + wide(read.y[chain])) ^ of_read)));
+    }
+    // Of equal scores and numbers of anchors the greatest comes first.
+    CHECK(std::is_sorted(hits.begin(), hits.end(), [](const Hit& a, const Hit& b) { return (a.hash ^ 1U) > (b.hash ^ 1U); }));
+  }
+}
+
+TEST_CASE("the defaults are those of minimap2") {
+  const sluice_stage_descriptor& stage = *sluice::testing::stage_of<MapSelection>().descriptor;
+  const auto is = [&](const char* option, const std::string& value) { CHECK_MESSAGE(sluice::testing::default_of(stage, option) == value, option); };
+  is("secondary_ratio", "0.8");
+  is("best_count", "5");
+  is("mask_level", "0.5");
+  is("max_gap", "5000");
+  is("min_chain_score", "40");
+  is("seed", "11");
+  is("all_chains", "false");
 }
 
 TEST_CASE("a hit under a better one is secondary, one beside it primary, one that covers enough alone stays primary") {

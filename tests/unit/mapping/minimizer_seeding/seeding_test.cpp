@@ -8,6 +8,7 @@
 #include <map>
 #include <random>
 #include <sluice/testing.hpp>
+#include <sluice/testing/kept_memory.hpp>
 #include <string>
 #include <vector>
 
@@ -481,6 +482,32 @@ TEST_CASE("the threshold of f is minimap2's") {
   CHECK(occurrence_threshold(index, 0.5F, 10, 1000) == 10);  // 2, raised
   CHECK(occurrence_threshold(index, 1e-5F, 10, 1000) == 1000);
   CHECK(occurrence_threshold(index, 0, 10, 1000000) == 1000000);
+}
+
+TEST_CASE("a read whose anchors take more than is kept leaves nothing behind") {
+  std::mt19937 random(8);
+  std::vector<Contig> contigs = made_up_reference(random);
+  std::string unit(100, 'A'), satellite;
+  for (char& base : unit) base = "ACGT"[random() % 4];
+  for (int copy = 0; copy < 1000; ++copy) satellite += unit;
+  contigs.push_back({"satellite", satellite});
+  std::vector<std::string> reads = made_up_reads(random, contigs);
+  reads.resize(12);
+  reads.push_back(satellite.substr(0, 40'000));
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < reads.size(); ++i) names.push_back("read" + std::to_string(i));
+  const auto rows = static_cast<std::int64_t>(reads.size());
+  const auto batch = BatchBuilder("read", rows).text("read_id", names).text("bases", reads).build();
+  const auto stage =
+      sluice::testing::stage_of(*sluice::testing::load_plugin(std::string(SLUICE_PLUGIN_DIR) + "/minimizer_seeding.so"), "minimizer_seeding");
+  const sluice::testing::ContractSample sample{
+      .parameters = {{"f", 5000}}, .resources = {{"index", index_batch(contigs, SketchParameters{})}}, .batches = {batch.rows(0, rows - 1)}};
+  const auto seeded = sluice::testing::run_stage(stage, batch.rows(rows - 1, rows))
+                          .with(sample.parameters)
+                          .resource("index", sample.resources.at("index"))
+                          .expect_rows(1);
+  REQUIRE(seeded.batch().view().list<std::uint64_t>("anchor_x")[0].size_bytes() * 2 > std::size_t{64} << 20);
+  CHECK(sluice::testing::kept_memory_problems(stage, sample, batch.rows(rows - 1, rows)) == std::vector<std::string>{});
 }
 
 TEST_CASE("the stage keeps the contract of all stages") {

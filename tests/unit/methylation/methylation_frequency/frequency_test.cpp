@@ -160,10 +160,45 @@ TEST_CASE("size and sequence are those of the lowest row, whichever came first")
   late.sequence = "LATE";
   Call early = call_at(7, 3.0, 4);
   early.sequence = "EARLY";
+  early.motifs = 2;
   frequencies.add(late);
   frequencies.add(early);
   frequencies.add(late);
   CHECK(sites_of(frequencies)[0].sequence == "EARLY");
+  CHECK(sites_of(frequencies)[0].motifs == 2);
+}
+
+TEST_CASE("sums of another table are taken up to what a count holds, and refused where they contradict each other") {
+  constexpr std::uint64_t most = std::numeric_limits<std::uint32_t>::max();
+  const Site all_forward{.contig = "chr1",
+                         .start = 0,
+                         .end = most,
+                         .motifs = 1,
+                         .called_sites = most,
+                         .called_sites_methylated = most,
+                         .called_forward = most,
+                         .methylated_forward = most,
+                         .sequence = "CG"};
+  FrequencyAccumulator frequencies;
+  CHECK(frequencies.add(all_forward, 0));
+  CHECK(sites_of(frequencies)[0].called_forward == most);
+  CHECK(frequencies.add(all_forward, 1));  // a full count stays full
+  CHECK(sites_of(frequencies)[0].called_forward == most);
+  const auto refused = [&](const auto& change) {
+    Site site = all_forward;
+    change(site);
+    return !frequencies.add(site, 2);
+  };
+  CHECK(refused([](Site& s) { s.end += 1; }));
+  CHECK(refused([](Site& s) { s.start = s.end + 1; }));
+  CHECK(refused([](Site& s) { s.start = -1; }));
+  CHECK(refused([](Site& s) { s.motifs = 0; }));
+  CHECK(refused([](Site& s) { s.called_sites += 1; }));
+  CHECK(refused([](Site& s) { s.called_sites = s.called_sites_methylated = 10, s.called_forward = 11, s.methylated_forward = 10; }));
+  CHECK(refused([](Site& s) { s.called_forward = 1, s.methylated_forward = 2; }));
+  CHECK(refused([](Site& s) { s.called_sites_methylated = 1, s.methylated_forward = 2; }));
+  CHECK(refused([](Site& s) { s.called_sites = s.called_forward = 5, s.methylated_forward = 3, s.called_sites_methylated = 4; }));
+  CHECK(sites_of(frequencies).size() == 1);
 }
 
 TEST_CASE("rows of a saved state come behind those that are there") {

@@ -82,6 +82,24 @@ TEST_CASE("calls that bring their sequences need neither reference nor model") {
   CHECK(neither.remedy.find("site_sequences") != std::string::npos);
 }
 
+TEST_CASE("states that are resumed together come one behind the other: the first row of all names the site") {
+  const auto saved = [](std::int64_t first, const std::string& sequence) {
+    TestBatch::Contents contents = reads().contents();
+    contents.columns.push_back(BatchBuilder("read", 4)
+                                   .text("site_sequences", {"TTCGA\n", "AACGT\n" + sequence + "\n", "AACGT\nother\n", "\n"})
+                                   .build()
+                                   .contents()
+                                   .columns[0]);
+    std::vector<sluice::testing::SavedInstance> states;
+    CHECK(run_stage<MethylationFrequency>(TestBatch(contents).rows(first, 2)).saves_to(&states).run().ok());
+    return states.back();
+  };
+  // The group is the third call of the first state, and the second one of the second.
+  const auto result = run_stage<MethylationFrequency>(std::vector<TestBatch>{}).resumes({saved(0, "FIRST"), saved(1, "SECOND")}).run();
+  REQUIRE_MESSAGE(result.ok(), result.message);
+  CHECK(lines_of(result) == "one 7 9 2 4 4 FIRST\ntwo 6 6 1 1 1 TTCGA\n");
+}
+
 TEST_CASE("split groups count each CpG by itself") {
   const auto result = run({reads()}).with({{"split_groups", true}, {"call_threshold", 2}}).run();
   CHECK(lines_of(result) ==
@@ -164,7 +182,9 @@ TEST_CASE("merging the frequencies of parts of the reads gives those of all") {
                             .column<std::int64_t>("methylated_forward", {0, 1})
                             .text("sequence", {"CG", "CG"})
                             .build();
-  CHECK(run_stage<FrequencyMerge>(odd).run().accounts.at("invalid_site").names == std::vector<std::string>{"chr1:3", "chr1:4"});
+  const sluice::testing::Account refused = run_stage<FrequencyMerge>(odd).run().accounts.at("invalid_site");
+  CHECK(refused.names == std::vector<std::string>{"chr1:3", "chr1:4"});
+  CHECK(refused.count == 2);
 }
 
 TEST_CASE("methylation_frequency keeps the contract of all stages") {

@@ -82,7 +82,11 @@ std::vector<int> actions_of(const Result& result) {
 
 TEST_CASE("Channels are numbers from 1, and ranges of them") {
   CHECK(channels_of("1-3,7") == std::vector<std::int32_t>{0, 1, 2, 6});
-  for (const char* wrong : {"", "0", "3-2", "a", "1-", "1,,2", "1-2000000", "1-1000000,1-1000000", "-5"}) {
+  CHECK(channels_of("1") == std::vector<std::int32_t>{0});
+  CHECK(channels_of("2-2") == std::vector<std::int32_t>{1});
+  CHECK(channels_of("1000000") == std::vector<std::int32_t>{999'999});
+  CHECK(channels_of("1-1000000").size() == 1'000'000);
+  for (const char* wrong : {"", "0", "3-2", "a", "1-", "1,,2", "1-2000000", "1000001", "1-1000000,1", "1-1000000,1-1000000", "-5"}) {
     CAPTURE(wrong);
     CHECK(channels_of(wrong) == std::vector<std::int32_t>{-1});
   }
@@ -104,6 +108,28 @@ TEST_CASE("A table of conditions gives channels their condition, and other chann
   CHECK(made.conditions[1].actions ==
         Actions{ReadAction::unblock, ReadAction::stop_receiving, ReadAction::stop_receiving, ReadAction::stop_receiving});
   CHECK(made.conditions[2].name == "enrich");
+  CHECK(made.conditions[0].select == Select::enrich);
+  CHECK(made.conditions[1].select == Select::deplete);
+  CHECK(made.conditions[1].targets.empty());
+  CHECK(made.conditions[1].minimum_chunks == 1);
+  CHECK(made.conditions[1].maximum_chunks == 0);
+}
+
+TEST_CASE("The other channels have what the table says of them, or the usual under a name of its own") {
+  const auto made = [](const std::string& lines) {
+    Conditions conditions;
+    std::string problem;
+    REQUIRE_MESSAGE(parse_conditions("condition\tchannels\tselect\n" + lines, usual, ReadAction::stop_receiving, conditions, problem), problem);
+    return conditions;
+  };
+  const Conditions other = made("a\t2\tcontrol\nrest\tother\tdeplete\n");
+  REQUIRE(other.conditions.size() == 2);
+  CHECK(other.conditions[0].select == Select::control);
+  CHECK(other.conditions[1].name == "rest");
+  CHECK(other.conditions[1].select == Select::deplete);
+  CHECK(other.channel_condition == std::vector<std::int32_t>{1, 0});
+  const Conditions taken = made("enrich\t1\tcontrol\n");
+  CHECK(taken.conditions[1].name == "other enrich");
 }
 
 TEST_CASE("What is wrong with a table of conditions is said with its line") {
@@ -117,6 +143,10 @@ TEST_CASE("What is wrong with a table of conditions is said with its line") {
   CHECK(problem_of((head + "a\t1\tcontrol\tunblock\t.\t.\n").c_str()) == "line 2: a control condition unblocks nothing");
   CHECK(problem_of((head + "a\t1\tenrich\tkeep\t.\t.\n").c_str()) == "line 2: on_target is 'keep', not unblock, stop_receiving or proceed");
   CHECK(problem_of((head + "a\t1\tenrich\t.\t5\t2\n").c_str()) == "line 2: minimum_chunks is greater than maximum_chunks");
+  CHECK(problem_of((head + "a\t1\tenrich\t.\t5\t5\nb\t2\tenrich\t.\t5\t0\nc\t1\tenrich\t.\t.\t.\n").c_str()) ==
+        "line 4: channel 1 is in two conditions");
+  CHECK(problem_of((head + "a\t1\tenrich\t.\t-1\t.\n").c_str()) == "line 2: minimum_chunks is '-1', not a number of chunks");
+  CHECK(problem_of((head + "a\t1\tenrich\t.\t.\tx\n").c_str()) == "line 2: maximum_chunks is 'x', not a number of chunks");
   CHECK(problem_of((head + "a\tone\tenrich\t.\t.\t.\n").c_str()) == "line 2: 'one' are no channels: write 1-256,300, or other");
   CHECK(problem_of((head + "a\t1\tenrich\t.\t.\t.\na\t2\tenrich\t.\t.\t.\n").c_str()) == "line 3: condition 'a' comes twice");
   CHECK(problem_of((head + "a\tother\tenrich\t.\t.\t.\nb\tother\tenrich\t.\t.\t.\n").c_str()) == "line 3: two conditions are for the other channels");
@@ -135,6 +165,36 @@ TEST_CASE("An action follows from the judgement, between the minimum and the max
   CHECK(act(Judgement::wait, 4) == ReadAction::unblock);
   CHECK(act(Judgement::reject, 1, true) == ReadAction::unblock);
   CHECK(act(Judgement::wait, 1, true) == ReadAction::unblock);
+  // Without a maximum there is none.
+  CHECK(action_on({Judgement::wait, true, 1'000'000, false}, 1, 0, enrich) == ReadAction::proceed);
+  CHECK(action_on({Judgement::wait, true, 1, false}, 1, 1, enrich) == ReadAction::unblock);
+}
+
+TEST_CASE("The options make one condition, and a control for the channels that are named") {
+  const auto made = [](const ParameterTexts& parameters) {
+    const Result result = run_stage<ReadUntilConditions>(std::vector<TestBatch>{}).with(parameters).run();
+    if (!result.ok()) return result.message;
+    const Batch rows = result.batch().view();
+    const auto select = rows.column<std::uint8_t>("select");
+    const auto minimum = rows.column<std::int32_t>("minimum_chunks"), maximum = rows.column<std::int32_t>("maximum_chunks");
+    std::string text;
+    for (std::int64_t row = 0; row < rows.rows(); ++row) {
+      const auto i = static_cast<std::size_t>(row);
+      text += std::string(rows.text("name")[row]) + "/" + std::to_string(select[i]) + "/" + std::to_string(minimum[i]) + "/" +
+              std::to_string(maximum[i]) + "/";
+      for (const std::uint8_t action : rows.list<std::uint8_t>("actions")[row]) text += std::to_string(action);
+      text += "/" + std::string(rows.text("targets")[row]) + "/";
+      for (const std::int32_t condition : rows.list<std::int32_t>("channel_condition")[row]) text += std::to_string(condition);
+      text += " ";
+    }
+    return text;
+  };
+  CHECK(made({}) == "enrich/0/1/0/1211// ");
+  CHECK(made({{"select", "deplete"}, {"undecided", "eject"}, {"minimum_chunks", 2}, {"maximum_chunks", 2}}) == "deplete/1/2/2/2122// ");
+  CHECK(made({{"select", "control"}, {"undecided", "eject"}}) == "control/2/1/0/1111// ");
+  CHECK(made({{"control_channels", "1,3-4"}}) == "control/2/1/0/1111//0100 enrich/0/1/0/1211// ");
+  CHECK(made({{"minimum_chunks", 3}, {"maximum_chunks", 2}}) == "the minimum of chunks, 3, is greater than the maximum, 2");
+  CHECK(made({{"control_channels", "0"}}) == "control channels '0' are no channels");
 }
 
 TEST_CASE("A read is on target where it lies on a wanted region and strand, whichever region the alignment names") {
@@ -166,6 +226,7 @@ TEST_CASE("The stages keep the contract of stages") {
   stream.resources = {{"regions", regions()}, {"conditions", conditions()}};
   for (const std::string& problem : contract_problems<ReadUntilActionStream>(stream)) FAIL_CHECK(problem);
   for (const std::string& problem : contract_problems<ReadUntilAction>(stream)) FAIL_CHECK(problem);
+  for (const std::string& problem : contract_problems<ReadUntilConditions>(ContractSample{})) FAIL_CHECK(problem);
 }
 
 TEST_CASE("Channels act by their condition, and what is done once is said again") {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "read_until_calibration/calibration.hpp"
+#include "read_until_calibration/roc_plot.hpp"
 #include "read_until_calibration/score_table.hpp"
 #include "unit/outcomes_of.hpp"
 
@@ -115,6 +116,12 @@ TEST_CASE("labels and scores are read from tables, and wrong lines are named") {
   CHECK(!parse_labels("a\ttarget\na\tother\n", labels, problem));
   CHECK(problem == "line 2: read 'a' has both labels");
   CHECK(!parse_labels("a\n", labels, problem));
+  CHECK(!parse_labels("a\ttarget\tx\ty\n", labels, problem));
+  CHECK(problem == "line 1: 4 columns instead of 2");
+  CHECK(!parse_labels("a\ttarget\n\nb\tother\n#\nc\t2\n", labels, problem));
+  CHECK(problem == "line 5: '2' is no label: target or other");
+  REQUIRE(parse_labels("a\t1\nb\t0\na\ttarget", labels, problem));
+  CHECK(labels == Labels{{"a", Label::target}, {"b", Label::other}});
   ScoresByPrefix scores;
   std::string table(score_header());
   append_score_line(table, "a", Label::target, 250, 740, 0.25);
@@ -123,7 +130,44 @@ TEST_CASE("labels and scores are read from tables, and wrong lines are named") {
   CHECK(scores.at(250).scores.front().score == 0.25);
   CHECK(!parse_scores("a\ttarget\t250\t0\t1\n", scores, problem));
   CHECK(!parse_scores("a\ttarget\t250\t1\tinf\n", scores, problem));
+  CHECK(parse_scores("a\ttarget\t251\t1\t1\n", scores, problem));
+  CHECK(parse_scores("a\ttarget\t252\t2147483647\t1\n", scores, problem));
+  CHECK(!parse_scores("a\ttarget\t253\t2147483648\t1\n", scores, problem));
   CHECK(!parse_scores("a\ttarget\t250\n", scores, problem));
+}
+
+TEST_CASE("the picture has both axes, and a curve with its corners for each prefix with reads of both labels") {
+  // Rates run logarithmically from 0.1 % at x = 70 to 100 % at x = 630, recalls from y = 420 up to y = 20.
+  const ScoresByPrefix scores = {
+      {50, {100, {{0.1, Label::target}, {0.2, Label::other}, {0.3, Label::target}, {0.4, Label::other}}}},
+      {75, {150, {{0.1, Label::target}}}},
+      {100, {200, {{0.1, Label::target}, {0.2, Label::other}}}},
+  };
+  const auto gridline = [](const char* x, const char* label) {
+    return "<line x1=\"" + std::string(x) + "\" x2=\"" + x + "\" y1=\"20\" y2=\"420\" stroke=\"#ccc\"/><text x=\"" + x +
+           "\" y=\"438\" text-anchor=\"middle\">" + label + " %</text>\n";
+  };
+  const auto level = [](const char* y, const char* below, const char* label) {
+    return "<line x1=\"70\" x2=\"630\" y1=\"" + std::string(y) + "\" y2=\"" + y + "\" stroke=\"#ccc\"/><text x=\"64\" y=\"" + below +
+           "\" text-anchor=\"end\">" + label + " %</text>\n";
+  };
+  const auto curve = [](const char* colour, const char* points, const char* y, const char* below, const char* legend) {
+    return "<polyline fill=\"none\" stroke=\"" + std::string(colour) + "\" stroke-width=\"1.5\" points=\"" + points +
+           "\"/>\n<line x1=\"440\" x2=\"465\" y1=\"" + y + "\" y2=\"" + y + "\" stroke=\"" + colour + "\" stroke-width=\"2\"/><text x=\"472\" y=\"" +
+           below + "\">" + legend + "</text>\n";
+  };
+  CHECK(
+      roc_plot(scores) ==
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"660\" height=\"475\" viewBox=\"0 0 660 475\" font-family=\"sans-serif\" font-size=\"12\">\n"
+      "<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n"
+      "<rect x=\"70\" y=\"20\" width=\"560\" height=\"400\" fill=\"none\" stroke=\"#000\"/>\n" +
+          gridline("70.0", "0.1") + gridline("256.7", "1") + gridline("443.3", "10") + gridline("630.0", "100") + level("420.0", "424.0", "0") +
+          level("340.0", "344.0", "20") + level("260.0", "264.0", "40") + level("180.0", "184.0", "60") + level("100.0", "104.0", "80") +
+          level("20.0", "24.0", "100") +
+          "<text x=\"350\" y=\"460\" text-anchor=\"middle\">false positive rate</text>\n"
+          "<text transform=\"translate(16,220) rotate(-90)\" text-anchor=\"middle\">recall</text>\n" +
+          curve("#000000", "70.0,420.0 70.0,220.0 573.8,220.0 573.8,20.0 630.0,20.0 630.0,20.0 ", "400", "404", "50 bases, area 0.7500") +
+          curve("#E69F00", "70.0,420.0 70.0,20.0 630.0,20.0 630.0,20.0 ", "382", "386", "100 bases, area 1.0000") + "</svg>\n");
 }
 
 TEST_CASE("two runs, one for each label, give thresholds, points and a picture") {

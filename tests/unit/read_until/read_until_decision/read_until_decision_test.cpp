@@ -9,6 +9,7 @@
 
 #include "read_until_decision/built_in_thresholds.hpp"
 #include "read_until_decision/decision.hpp"
+#include "read_until_decision/strand_speed.hpp"
 
 using namespace sluice::read_until_decision;
 using sluice::testing::BatchBuilder;
@@ -94,6 +95,7 @@ TEST_CASE("thresholds are interpolated between lengths, and constant before and 
   CHECK(thresholds.at(200).threshold == 0.3);
   CHECK(thresholds.at(100000).threshold == 0.3);
   CHECK(parsed("levels\tthreshold\n5\t0.25\n").at(7).accept_below == -1);
+  CHECK(parsed("levels\tthreshold\n5\t0.25\n").at(7).reject_above == -1);
   CHECK(Thresholds::constant(0.5).at(123).threshold == 0.5);
 }
 
@@ -179,6 +181,7 @@ TEST_CASE("each pore and search has thresholds that ascend with the length, and 
   const BuiltInThresholds& seeds = *built_in_thresholds("r9", Search::seeds);
   CHECK(misfits(seeds, {.pore = "r9", .search = Search::seeds, .target_bases = 3e9}).empty());
   CHECK(misfits(seeds, {.pore = "r9", .search = Search::seeds, .target_bases = 5e5}) == "the targets have 500000 bases");
+  CHECK(misfits(seeds, {.pore = "r9", .search = Search::seeds, .rate_hz = 0.5}) == "the signal has 0 samples a second");
   CHECK(misfits(seeds, {.pore = "r9", .search = Search::sdtw}) == "the search is that of all of the targets");
 }
 
@@ -232,6 +235,57 @@ TEST_CASE("the built-in thresholds warn once of what they were not made for") {
   }
 }
 
+TEST_CASE("strands are slow if the median of 100 of them or more is 12 % above the dwell of the thresholds' reads") {
+  const auto slow = [](double dwell, int reads, double calibrated = 10) {
+    StrandSpeed speed(calibrated);
+    // As many below the median as above it, and far away.
+    for (int read = 0; read < reads; ++read) speed.add(read % 3 == 0 ? dwell * 100 : read % 3 == 1 ? 100 : 1e9, read % 3 == 2 ? 1 : 100);
+    return speed.slow();
+  };
+  CHECK_FALSE(slow(11.1, 102));
+  CHECK_FALSE(slow(11.7, 99));
+  REQUIRE(slow(11.7, 102));
+  CHECK(slow(11.7, 102)->dwell == doctest::Approx(11.7).epsilon(0.01));
+  CHECK(slow(11.7, 102)->reads == 102);
+  CHECK_FALSE(slow(100, 102, 0));
+  StrandSpeed nowhere(10);
+  for (int read = 0; read < 200; ++read) nowhere.add(1000, 0);
+  CHECK_FALSE(nowhere.slow());
+}
+
+TEST_CASE("slow strands are warned of with what was measured, once, and only for the built-in thresholds") {
+  constexpr int reads = 120;
+  const auto warnings = [](const char* stage, std::int64_t kmers, const testing::ParameterTexts& parameters) {
+    BatchBuilder batch("read", reads);
+    std::vector<std::int32_t> channel;
+    for (int read = 0; read < reads; ++read) channel.push_back(read + 1);
+    batch.column<std::int64_t>("sdtw_score", std::vector<std::int64_t>(reads, 800))
+        .column<std::int32_t>("sdtw_length", std::vector<std::int32_t>(reads, 200));
+    batch.column<std::uint8_t>("query_complete", std::vector<std::uint8_t>(reads, 1))
+        .column<std::int32_t>("sdtw_target", std::vector<std::int32_t>(reads, 0));
+    batch.column<std::int64_t>("sdtw_start", std::vector<std::int64_t>(reads, 1000))
+        .column<std::int64_t>("sdtw_end", std::vector<std::int64_t>(reads, 1000 + kmers));
+    batch.column<std::int32_t>("channel", channel).column<std::int32_t>("chunk_index", std::vector<std::int32_t>(reads, 0));
+    batch.column<std::uint8_t>("is_last_chunk", std::vector<std::uint8_t>(reads, 1));
+    const Result result = run_stage(testing::stage_of(plugin(), stage), batch.build()).with(parameters).run();
+    CHECK_MESSAGE(result.ok(), result.message);
+    std::string text;
+    for (const testing::LogLine& line : result.log) text += line.message + "\n";
+    return text;
+  };
+  for (const char* stage : {"read_until_decision", "read_until_decision_stream"}) {
+    CHECK(warnings(stage, 67, {{"samples_per_level", 3}}).empty());  // 200 levels of 3 samples, 9 samples a base
+    const std::string text = warnings(stage, 40, {{"samples_per_level", 3}});
+    CHECK_MESSAGE(
+        text.starts_with("a base stays in the pore for 15.0 samples (median of 120 reads, where they were aligned), and for 8.9 in the reads that "
+                         "the built-in thresholds were made of: "),
+        text);
+    CHECK(std::count(text.begin(), text.end(), '\n') == 1);
+    CHECK(warnings(stage, 40, {}).empty());  // nobody says how long a level is
+    CHECK(warnings(stage, 40, {{"samples_per_level", 3}, {"threshold", 0.3}}).empty());
+  }
+}
+
 TEST_CASE("a stream waits for the whole prefix or the end of the read, and then repeats itself") {
   // Channel 1: waits, decides on a complete prefix, repeats; its next read starts anew. Channel 2: ends early.
   const TestBatch chunks =
@@ -274,6 +328,8 @@ TEST_CASE("the table of decisions has a line a read") {
         "b\treject\t0.500000\t0.300000\tone\t+\t7\t9\t2900\n"
         "c\twait\t.\t.\t.\t.\t.\t.\t12\n");
   CHECK(result.counters.at("reads accepted") == 1);
+  CHECK(result.counters.at("reads rejected") == 1);
+  CHECK(result.counters.at("reads undecided") == 1);
 }
 
 namespace {

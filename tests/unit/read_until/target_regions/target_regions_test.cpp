@@ -3,11 +3,16 @@
 #include <doctest/doctest.h>
 
 #include <array>
+#include <fstream>
+#include <sluice/testing.hpp>
 #include <string>
 
-#include "target_regions/regions.hpp"
+#include "target_regions/stage.cpp"  // the stage class has no header of its own
 
 using namespace sluice::target_regions;
+using sluice::testing::BatchBuilder;
+using sluice::testing::Result;
+using sluice::testing::TestBatch;
 
 namespace {
 
@@ -45,6 +50,8 @@ TEST_CASE("BED, tables and readfish's form say the same") {
   CHECK(text_of(parsed("chr1,100,200,+\nchr1, 5, 9")) == "chr1:100-200/chr1/1 chr1:5-9/chr1/0 ");
   CHECK(text_of(parsed("chr1 100 200 -")) == "chr1:100-200/chr1/2 ");
   CHECK(text_of(parsed("chr1\t100\t200\t.\t0\t+\textra")) == "chr1:100-200/chr1/1 ");
+  CHECK(text_of(parsed("chr1\t100\t200\tgene\t0")) == "chr1:100-200/gene/0 ");
+  CHECK(text_of(parsed("chr1\t100\t200\t")) == "chr1:100-200/chr1/0 ");
   const auto whole = parsed("chrM");
   CHECK(whole[0].start == 0);
   CHECK(whole[0].end == std::numeric_limits<std::int64_t>::max());
@@ -71,4 +78,56 @@ TEST_CASE("Regions come in the reference's order, with flanks within their conti
   CHECK(placed("a\nb\t900\t5000\n", 1000000000) == "b:0-1000/b/0 a:0-500/a/0 ");
   CHECK(placed("c\t1\t2\n", 0) == "contig 'c' is not in the reference");
   CHECK(placed("a\t500\t600\n", 0) == "region a:500 begins behind the contig's end (500)");
+}
+
+namespace {
+
+TestBatch two_contigs() {
+  return BatchBuilder("contig", 2).text("name", {"b", "a"}).text("bases", {"AACCGGTT", "ACGTACGTAC"}).attribute("path", "ref.fa").build();
+}
+Result cut(const sluice::testing::ParameterTexts& parameters) {
+  return sluice::testing::run_stage<sluice::target_regions::TargetRegions>(std::vector<TestBatch>{})
+      .resource("reference", two_contigs())
+      .with(parameters)
+      .run();
+}
+// CONTIG/LABEL/START/STRAND/BASES of each row.
+std::string rows_of(const Result& result) {
+  REQUIRE_MESSAGE(result.ok(), result.message);
+  const sluice::Batch rows = result.batch().view();
+  std::string text;
+  for (std::int64_t row = 0; row < rows.rows(); ++row) {
+    const auto i = static_cast<std::size_t>(row);
+    text += std::string(rows.text("name")[row]) + "/" + std::string(rows.text("label")[row]) + "/" +
+            std::to_string(rows.column<std::int64_t>("region_start")[i]) + "/" + std::to_string(rows.column<std::uint8_t>("region_strand")[i]) + "/" +
+            std::string(rows.text("bases")[row]) + " ";
+  }
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("The stage cuts the regions out of the contigs, or gives the contigs whole") {
+  const Result whole = cut({});
+  CHECK(rows_of(whole) == "b/b/0/0/AACCGGTT a/a/0/0/ACGTACGTAC ");
+  CHECK(whole.batch().view().attribute("path") == "ref.fa");
+  const sluice::testing::TemporaryFolder folder;
+  const std::string path = folder.path() + "/regions.bed";
+  std::ofstream(path) << "a\t2\t5\tgene\t0\t-\nb\t6\t8\n";
+  const Result some = cut({{"path", path}});
+  CHECK(rows_of(some) == "b/b/6/0/TT a/gene/2/2/GTA ");
+  CHECK(some.batch().view().attribute("path") == path);
+  CHECK(some.logged("2 regions of '" + path + "' with 5 bases"));
+  CHECK(rows_of(cut({{"path", path}, {"flank", 1}})) == "b/b/5/0/GTT a/gene/1/2/CGTAC ");
+  std::ofstream(path) << "a\t5\n";
+  CHECK(cut({{"path", path}}).message == "regions '" + path + "', line 1: a region needs a start and an end");
+  std::ofstream(path) << "c\t5\t6\n";
+  CHECK(cut({{"path", path}}).message == "regions '" + path + "': contig 'c' is not in the reference");
+  CHECK(cut({{"path", folder.path() + "/none"}}).status == SLUICE_ERROR_INPUT);
+}
+
+TEST_CASE("The stage keeps the contract of all stages") {
+  sluice::testing::ContractSample sample;
+  sample.resources = {{"reference", two_contigs()}};
+  for (const std::string& problem : sluice::testing::contract_problems<sluice::target_regions::TargetRegions>(sample)) FAIL_CHECK(problem);
 }

@@ -327,7 +327,7 @@ TEST_SUITE("abea") {
     align(small.input(model), workspace);
     CHECK(workspace.bytes() == abea_workspace_bytes(large.event_means.size(), 3000));
     CHECK(abea_workspace_bytes(800000, 400000) < std::size_t{46} << 20U);
-    workspace.release();
+    workspace.give_back_beyond(0);
     CHECK(workspace.bytes() == 0);
   }
 }

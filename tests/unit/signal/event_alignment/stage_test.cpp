@@ -4,6 +4,7 @@
 
 #include <random>
 #include <sluice/testing.hpp>
+#include <sluice/testing/kept_memory.hpp>
 #include <string>
 #include <vector>
 
@@ -156,6 +157,32 @@ TEST_CASE("a methylation model and a region elsewhere are refused") {
   CHECK(run.resource("reference", sample.reference()).resource("model", model_of(model, "methylation")).run().message.find("methylation model") !=
         std::string::npos);
   CHECK(sample.run().with({{"region", "c7"}}).run().message.find("region 'c7' is not on a contig of the reference") != std::string::npos);
+}
+
+TEST_CASE("a record whose traces take more than is kept leaves nothing behind") {
+  Sample sample(6);
+  std::mt19937_64 random(3);
+  SimulatedRecord huge = simulate_record(sample.model, Strand::forward, {.aligned_bases = 100'000, .errors = 0.4}, random);
+  // Its pore stalled in the middle.
+  std::size_t kmer = huge.first_event.size() / 2;
+  while (huge.first_event[kmer] < 0) ++kmer;
+  constexpr std::int32_t stalled = 65'000;
+  const std::int32_t event = huge.first_event[kmer];
+  std::vector<float> means(stalled, huge.event_mean[static_cast<std::size_t>(event)]);
+  for (float& mean : means) mean += 0.01F * static_cast<float>(random() % 100);
+  huge.event_mean.insert(huge.event_mean.begin() + event + 1, means.begin(), means.end());
+  for (std::int32_t& first : huge.first_event)
+    if (first > event) first += stalled;
+  Workspace workspace;
+  EventPath path;
+  REQUIRE(align_events(huge.view(), CheckedModel(sample.model.view), {}, segment_path, workspace, path) == RecordStatus::ok);
+  REQUIRE(workspace.bytes() > std::size_t{8} << 20);
+
+  sample.records.push_back(huge);
+  const testing::TestBatch reads = sample.reads();
+  const testing::ContractSample given{.resources = {{"reference", sample.reference()}, {"model", model_of(sample.model)}},
+                                      .batches = {reads.rows(0, 6)}};
+  CHECK(testing::kept_memory_problems(testing::stage_of(plugin(), "event_alignment"), given, reads.rows(6, 7)) == std::vector<std::string>{});
 }
 
 TEST_CASE("the stage keeps the contract of stages") {

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <random>
 #include <sluice/testing.hpp>
+#include <sluice/testing/kept_memory.hpp>
 #include <string>
 #include <vector>
 
@@ -119,6 +120,15 @@ TEST_CASE("a window is compared with those of the preset that the signal file sa
       testing::run_stage(stage(), reads_of(signals())).resource("signal", file_of("rna_004")).with({{"window_long", 6}}).run();
   CHECK(result.status == SLUICE_ERROR_USAGE);
   CHECK(result.message == "window_short (7 samples) must be smaller than window_long (6)");
+}
+
+TEST_CASE("a huge signal leaves nothing behind") {
+  std::mt19937_64 random(6);
+  const testing::TestBatch small =
+      reads_of({squiggle(4000, random), {}, squiggle(700, random), Signal(50, 7), squiggle(20000, random), squiggle(12, random)});
+  const testing::TestBatch huge = reads_of({squiggle(3'000'000, random)});
+  for (const char* preset : {"dna", "rna"})
+    CHECK(testing::kept_memory_problems(stage(), {.parameters = {{"preset", preset}}, .batches = {small}}, huge) == std::vector<std::string>{});
 }
 
 TEST_CASE("RNA reads without events, and batches without reads, have nothing to turn around") {

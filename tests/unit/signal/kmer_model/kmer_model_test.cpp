@@ -167,7 +167,7 @@ TEST_CASE("a pore without a built-in model asks for a file") {
   CHECK(says(methylation.message, "no built-in methylation model for the pore 'r10'"));
   CHECK(says(methylation.remedy, "--methylation-model FILE"));
   CHECK(says(methylation.remedy, "f5c"));
-  CHECK(says(methylation.remedy, "sluice model add r10-5mc FILE"));
+  CHECK(says(methylation.remedy, "sluice model add r10-5mc f5c"));
   CHECK(says(load({{"pore", "rna004"}, {"alphabet", "methylation"}}).message, "methylation is called on DNA only"));
   const auto rna = BatchBuilder("signal_file", 0).attribute("chemistry", "rna_r9").build();
   const Result of_rna = run_stage<KmerModelResource>().with({{"alphabet", "methylation"}}).resource("signal", rna).run();

@@ -7,8 +7,8 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <optional>
+#include <sluice/kept_buffer.hpp>
 #include <sluice/kmer_model.hpp>
 #include <span>
 #include <string_view>
@@ -17,6 +17,18 @@
 namespace sluice::abea {
 
 inline constexpr std::int32_t band_width = 100;  // cells per band
+// Of a band that is guided: 18 cells to either side are 24 k-mers at two events a base, and the moves of a basecaller are good to one or two.
+inline constexpr std::int32_t guided_band_width = 36;
+
+// A guide: which way each band moves. Bit b of its words: band b lies right of band b - 1 (one k-mer on), else below (one event on). Bands 0 and 1
+// are where they always are.
+constexpr std::size_t guide_words(std::size_t event_count, std::size_t kmer_count) { return (event_count + kmer_count + 2 + 63) / 64; }
+constexpr bool moves_right(std::span<const std::uint64_t> guide, std::int64_t band) {
+  return ((guide[static_cast<std::size_t>(band) / 64] >> (static_cast<std::size_t>(band) % 64)) & 1U) != 0;
+}
+// Makes one: expected_kmer[e] is the k-mer that event e is looked for in, ascending, -1: it comes before the first one. The middle of each band lies
+// on the way over these cells.
+std::vector<std::uint64_t> guide_along(std::span<const std::int32_t> expected_kmer, std::size_t kmer_count);
 
 enum class AlignmentStatus : std::uint8_t {
   ok,
@@ -80,6 +92,7 @@ struct AlignmentInput {
   KmerModelView model;                        // the nucleotide model
   LevelScaling scaling;
   AlignmentLimits limits;
+  std::span<const std::uint64_t> guide = {};  // empty: the band moves by its scores
 };
 
 struct AlignedPair {
@@ -110,20 +123,7 @@ struct AlignmentResult {
 std::size_t abea_workspace_bytes(std::size_t event_count, std::size_t kmer_count);
 
 // Scratch memory of one thread. Grows to the largest read it has seen and then allocates nothing more.
-class AlignmentWorkspace {
- public:
-  // Memory for a read of this size, cache-line aligned, with undefined content. Throws std::bad_alloc.
-  std::byte* reserve(std::size_t event_count, std::size_t kmer_count);
-  std::size_t bytes() const { return bytes_; }
-  void release();
-
- private:
-  struct Deleter {
-    void operator()(std::byte* memory) const;
-  };
-  std::unique_ptr<std::byte, Deleter> memory_;
-  std::size_t bytes_ = 0;
-};
+using AlignmentWorkspace = KeptBuffer<std::byte>;
 
 // Aligns one read. first_event and last_event get one element per k-mer: the first and the last event of the k-mer, or -1 for a k-mer that was
 // skipped (all -1 unless the status is ok). pairs, when given, is replaced by the path in ascending order: the list that f5c prints with

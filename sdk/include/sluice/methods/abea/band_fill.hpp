@@ -39,8 +39,9 @@ struct BandFillInput {
   LevelColumns levels;
   LevelRanges ranges;
   Transitions log_probability;
-  bool events_are_moderate;  // every event mean is finite and below 2^20 pA in size
-  std::byte* traces;         // bytes_per_band_trace for each of events + k-mers + 2 bands; aligned to 32
+  std::span<const std::uint64_t> guide;  // AlignmentInput's
+  bool events_are_moderate;              // every event mean is finite and below 2^20 pA in size
+  std::byte* traces;                     // bytes_per_band_trace for each of events + k-mers + 2 bands; aligned to 32
 };
 
 struct BandFillResult {
