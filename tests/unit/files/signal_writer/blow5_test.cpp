@@ -100,21 +100,27 @@ TEST_CASE("what is written is read back, with every compression") {
     }
 }
 
-TEST_CASE("the header names the kit and the kind of experiment of the pore, or what is given") {
-  const auto header_of = [](const ParameterTexts& parameters) {
-    const Result result = run_stage(stage_of(plugin(), "blow5_writer"), reads()).with({{"output", "x.blow5"}}).with(parameters).run();
+TEST_CASE("without a run the header names none, and rows whose signal is elsewhere are not written") {
+  const auto header_of = [](const TestBatch& batch, std::uint64_t written) {
+    const Result result = run_stage(stage_of(plugin(), "blow5_writer"), batch).with({{"output", "x.blow5"}}).run();
     REQUIRE(result.ok());
-    CHECK(result.outcomes.at("written") == std::pair<std::uint64_t, std::uint64_t>{5, 5});
+    CHECK(result.outcomes.at("written") == std::pair<std::uint64_t, std::uint64_t>{written, 5});
     reader::Slow5Header header;
     std::string problem;
     REQUIRE(reader::parse_header(result.files.at("x.blow5"), header, problem) == reader::HeaderStatus::ok);
-    return std::string(header.attribute("experiment_type")) + " " + std::string(header.attribute("sequencing_kit"));
+    return header;
   };
-  CHECK(header_of({{"pore", "r9"}}) == "genomic_dna sqk-lsk109");
-  CHECK(header_of({{"pore", "r10"}}) == "genomic_dna sqk-lsk114");
-  CHECK(header_of({{"pore", "rna_r9"}}) == "rna sqk-rna002");
-  CHECK(header_of({{"pore", "rna004"}}) == "rna sqk-rna004");
-  CHECK(header_of({{"pore", "r10"}, {"sequencing_kit", "other"}, {"experiment_type", "x"}}) == "x other");
+  CHECK(header_of(reads(), 5).attribute("sequencing_kit").empty());
+  const TestBatch split = BatchBuilder("read", 5)
+                              .text("read_id", ids)
+                              .text("signal_read_id", {"parent", "", "extremes", "", "short"})
+                              .list<std::int16_t>("raw_signal", signals)
+                              .column<double>("digitisation", std::vector<double>(5, 8192))
+                              .column<double>("range", std::vector<double>(5, 1400))
+                              .column<double>("offset", std::vector<double>(5, 0))
+                              .column<double>("sampling_rate", std::vector<double>(5, 4000))
+                              .build();
+  header_of(split, 3);
 }
 
 TEST_CASE("the index has slow5lib's layout") {
@@ -152,7 +158,7 @@ TEST_CASE("header and records have the bytes of BLOW5's specification") {
   };
   const std::string signal = number(std::uint32_t{5}) + std::string("\x94\x00\xFF\x00\x01\xFF\xFF\x00\x00\x01\x00", 11);
   const std::string nothing_known = number(std::uint64_t{1}) + "0" + number(std::numeric_limits<double>::quiet_NaN()) +
-                                    number(std::int32_t{0x7FFFFFFF}) + "\xFF" + number(std::uint64_t{0});
+                                    number(std::int32_t{0x7FFFFFFF}) + "\xFF" + number(std::uint64_t{0}) + std::string(1, '\0');
   const std::string record = number(std::uint16_t{2}) + "ab" + number(std::uint32_t{0}) + number(1.0) + number(2.0) + number(3.0) + number(4.0) +
                              number(std::uint64_t{15}) + signal + nothing_known;
   CHECK((bytes == number(std::uint64_t{record.size()}) + record));

@@ -263,6 +263,22 @@ TEST_CASE("the true poly(A) tail is in pt and pa") {
   }
 }
 
+TEST_CASE("the simulated run has kit and model of the pore, or what is given") {
+  const auto run_of = [](const ParameterTexts& parameters) {
+    const Result made = run_stage(stage_of(plugin(), "simulated_run")).with(parameters).run();
+    REQUIRE(made.ok());
+    const SequencingRun of_run(made.batches.at(0).view());
+    return std::string(of_run.experiment_type) + " " + std::string(of_run.sequencing_kit) + " " + std::string(of_run.flow_cell_product) + " " +
+           std::string(of_run.basecall_model);
+  };
+  CHECK(run_of({{"pore", "r9"}}) == "genomic_dna sqk-lsk109 FLO-MIN106 dna_r9.4.1_e8_sup@v3.3");
+  CHECK(run_of({{"pore", "r10"}}) == "genomic_dna sqk-lsk114 FLO-MIN114 dna_r10.4.1_e8.2_400bps_sup@v4.1.0");
+  CHECK(run_of({{"pore", "r10"}, {"sampling_rate", 5000.0}}) == "genomic_dna sqk-lsk114 FLO-MIN114 dna_r10.4.1_e8.2_400bps_sup@v5.2.0");
+  CHECK(run_of({{"pore", "rna_r9"}}) == "rna sqk-rna002 FLO-MIN106 rna002_70bps_hac@v3");
+  CHECK(run_of({{"pore", "rna004"}, {"sequencing_kit", "other"}, {"flow_cell", "cell"}}) == "rna other cell rna004_130bps_sup@v5.2.0");
+  CHECK(run_stage(stage_of(plugin(), "simulated_run")).with({{"run_id", "two words"}}).run().status == SLUICE_ERROR_USAGE);
+}
+
 TEST_CASE("times are written as in SAM") {
   CHECK(utc_text(0) == "1970-01-01T00:00:00.000+00:00");
   CHECK(utc_text(951'782'399'999) == "2000-02-28T23:59:59.999+00:00");
