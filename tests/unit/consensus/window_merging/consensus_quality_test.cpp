@@ -45,3 +45,20 @@ TEST_CASE("a part of a consensus has the qualities that it has in the whole") {
   append_qualities(coverage, support, 2, 5, part);
   CHECK(part == qualities(coverage, support).substr(2, 3));
 }
+
+TEST_CASE("qualities by hand: 10 without a majority, 2 more or less a sequence, between 2 and 45") {
+  const auto quality = [](std::int32_t coverage, std::int32_t support) { return qualities({coverage}, {support})[0] - 33; };
+  CHECK(quality(10, 5) == 10);
+  CHECK(quality(10, 6) == 14);
+  CHECK(quality(10, 10) == 30);
+  CHECK(quality(17, 17) == 44);
+  CHECK(quality(18, 18) == 45);
+  CHECK(quality(10, 3) == 2);
+  CHECK(quality(10, 0) == 2);
+  // Sequences of four bases to either side count, those of the fifth do not.
+  const std::vector<std::int32_t> beside = {9, 3, 3, 3, 3, 3, 3, 3, 3, 3, 9};
+  const std::string text = qualities(beside, std::vector<std::int32_t>(beside.size(), 3));
+  CHECK(text[4] - 33 == 4);
+  CHECK(text[5] - 33 == 16);
+  CHECK(text[6] - 33 == 4);
+}

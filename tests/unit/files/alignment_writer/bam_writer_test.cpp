@@ -101,6 +101,58 @@ TEST_CASE("reads that do not fit fail and the others are written") {
   CHECK(outcomes_of(writing(bad)) == Outcomes{{"written", {1, 4}}});
 }
 
+TEST_CASE("names have at most 254 letters, places begin at 0, and what consumes the read adds up to its bases") {
+  struct Row {
+    std::string name = "r";
+    std::int64_t start = 0;
+    std::vector<std::uint32_t> cigar = {4 << 4};
+    std::string bases = "ACGT", qualities = "IIII";
+  };
+  const auto written = [](const Row& row) {
+    const TestBatch batch = BatchBuilder("read", 1)
+                                .text("read_id", {row.name})
+                                .text("contig", {"one"})
+                                .column<std::int64_t>("ref_start", {row.start})
+                                .column<std::uint16_t>("flag", {0})
+                                .column<std::uint8_t>("mapq", {0})
+                                .list<std::uint32_t>("cigar", {row.cigar})
+                                .text("bases", {row.bases})
+                                .text("qualities", {row.qualities})
+                                .build();
+    const Result result = writing(batch).run();
+    REQUIRE(result.ok());
+    CHECK(result.failed.size() == (result.outcomes.at("written").first == 1 ? 0 : 1));
+    return result.outcomes.at("written").first == 1;
+  };
+  CHECK(written({}));
+  CHECK(written({.name = std::string(254, 'n')}));
+  CHECK(!written({.name = std::string(255, 'n')}));
+  CHECK(!written({.name = ""}));
+  CHECK(!written({.start = -1}));
+  CHECK(written({.cigar = {1 << 4 | 4, 2 << 4 | 7, 5 << 4 | 2, 1 << 4 | 8, 9 << 4 | 5}}));  // 1S 2= 5D 1X 9H
+  CHECK(!written({.cigar = {3 << 4, 1 << 4 | 2}}));
+  CHECK(!written({.cigar = {5 << 4}}));
+  CHECK(!written({.qualities = "III"}));
+}
+
+TEST_CASE("reads of one place are sorted, and those of a contig in front of the last one's are not") {
+  CHECK(writing(reads({3, 3, 0})).run().ok());
+  TestBatch::Contents contents = reads().contents();
+  const TestBatch other = BatchBuilder("read", 3).text("contig", {"one", "two", "one"}).build();
+  for (auto& column : contents.columns)
+    if (column.name == "contig") column = other.contents().columns[0];
+  CHECK(writing(TestBatch(contents)).run().message.find("'c' lies before") != std::string::npos);
+  CHECK(writing(TestBatch(contents)).with({{"index", false}}).run().ok());
+}
+
+TEST_CASE("reads without qualities have none in the file") {
+  TestBatch::Contents contents = reads().contents();
+  std::erase_if(contents.columns, [](const auto& column) { return column.name == "qualities"; });
+  const Result result = writing(TestBatch(contents)).run();
+  REQUIRE_MESSAGE(result.ok(), result.message);
+  CHECK(sam_of(result.files.at("x.bam")).find("b\t16\tone\t4\t60\t2M1I1D1M\t*\t0\t0\tCGTT\t*\n") != std::string::npos);
+}
+
 TEST_CASE("the writer keeps the contract of every stage") {
   CHECK(contract_problems(plugin(),
                           {{"bam_writer", {.parameters = {{"output", "x.bam"}}, .resources = {{"reference", reference()}}, .batches = {reads()}}}}) ==

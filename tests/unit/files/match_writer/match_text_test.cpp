@@ -79,4 +79,16 @@ TEST_CASE("matches that can't be in the index do not fit") {
   CHECK(broken([](Read& read) { read.places[0] = 4000000000U; }));
   CHECK(broken([](Read& read) { read.reverse = {1, 0}; }));
   CHECK(broken([](Read& read) { read.count.pop_back(); }));
+  CHECK(broken([](Read& read) { read.reverse.pop_back(); }));
+  CHECK(broken([](Read& read) { read.end.pop_back(); }));
+  CHECK(broken([](Read& read) { read.places.pop_back(); }));
+  CHECK(broken([](Read& read) { read.start[1] = read.end[1]; }));
+  CHECK(broken([](Read& read) { read.places[1] = 2; }));
+  ReadMatches negative = good.view();
+  negative.read_length = -1;
+  CHECK(!fits(negative, forward.view));
+  // The last bases of the read, and of the text of 20.
+  CHECK(!broken([](Read& read) { read.place[2] = 13; }));
+  CHECK(!broken([](Read& read) { read.start[1] = 23, read.end[1] = 30; }));
+  CHECK(!broken([](Read& read) { read.reverse = {1, 1}; }));
 }

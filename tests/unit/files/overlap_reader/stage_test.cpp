@@ -239,7 +239,7 @@ TEST_CASE("hits of mapped reads become overlaps in the order of the targets") {
   CHECK(over({beyond}).run().accounts.at("unknown_sequence").count == 2);
   // What waits to be compared is saved, too. A state that names what there is not is refused.
   const std::vector<TestBatch> in_two = {hits.rows(0, 2), hits.rows(2, 4).with_sequence(1)};
-  CHECK(resume_problems(over(in_two)) == std::vector<std::string>{});
+  for (const char* keep : {"longest", "all"}) CHECK(resume_problems(over(in_two).with({{"keep", keep}})) == std::vector<std::string>{});
   std::vector<SavedInstance> saved;
   REQUIRE(over(in_two).saves_to(&saved).run().ok());
   const auto resumed_with = [&](std::size_t behind_record, std::int32_t value) {

@@ -11,6 +11,7 @@
 
 #include "base_alignment/alignment_rows.cpp"
 #include "read_chains.hpp"
+#include "unit/default_of.hpp"
 
 using namespace sluice::base_alignment;
 using namespace read_chains;
@@ -256,4 +257,30 @@ TEST_CASE_FIXTURE(Fixture, "a read with a bad stretch, whose alignment takes mor
   const sluice::testing::ContractSample sample{.resources = {{"index", index_of(contig)}}, .batches = {columns_of(small).build()}};
   const auto problems = sluice::testing::kept_memory_problems(sluice::testing::stage_of<BaseAlignment>(), sample, columns_of({huge}).build());
   CHECK(problems == std::vector<std::string>{});
+}
+
+TEST_CASE("the defaults are those of minimap2 -x map-ont") {
+  CHECK(sluice::testing::other_defaults(sluice::testing::stage_of<BaseAlignment>(), {{"match", "2"},
+                                                                                     {"mismatch", "4"},
+                                                                                     {"gap_open", "4"},
+                                                                                     {"gap_extend", "2"},
+                                                                                     {"long_gap_open", "24"},
+                                                                                     {"long_gap_extend", "1"},
+                                                                                     {"ambiguous", "1"},
+                                                                                     {"z_drop", "400"},
+                                                                                     {"z_drop_inversion", "200"},
+                                                                                     {"end_bonus", "-1"},
+                                                                                     {"min_score", "80"},
+                                                                                     {"min_fill_length", "200"},
+                                                                                     {"max_matrix_cells", "100000000"},
+                                                                                     {"max_clip_ratio", "1"},
+                                                                                     {"trim_ends", "true"},
+                                                                                     {"bw", "500"},
+                                                                                     {"bw_long", "20000"},
+                                                                                     {"max_gap", "5000"},
+                                                                                     {"min_cnt", "3"},
+                                                                                     {"min_chain_score", "40"},
+                                                                                     {"secondary_ratio", "0.8"},
+                                                                                     {"best_count", "5"},
+                                                                                     {"mask_level", "0.5"}}) == "");
 }

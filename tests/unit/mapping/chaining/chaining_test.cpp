@@ -12,6 +12,7 @@
 #include "chaining/anchor_sort.hpp"
 #include "chaining/ordered_anchor_tree.hpp"
 #include "made_up_anchors.hpp"
+#include "unit/default_of.hpp"
 
 namespace sluice::chaining {
 namespace {
@@ -281,6 +282,25 @@ TEST_CASE("a read with so many anchors that its memory is given back leaves noth
   const auto* plugin = testing::load_plugin(SLUICE_PLUGIN_DIR "/chaining.so");
   const auto problems = testing::kept_memory_problems(testing::stage_of(*plugin, "chaining"), {.batches = {batch_of(small)}}, batch_of({huge}));
   CHECK(problems == std::vector<std::string>{});
+}
+
+TEST_CASE("the defaults are those of minimap2 -x map-ont") {
+  CHECK(testing::other_defaults(testing::stage_of(*testing::load_plugin(SLUICE_PLUGIN_DIR "/chaining.so"), "chaining"),
+                                {{"max_gap", "5000"},
+                                 {"max_gap_ref", "-1"},
+                                 {"bw", "500"},
+                                 {"bw_long", "20000"},
+                                 {"max_chain_iter", "5000"},
+                                 {"min_cnt", "3"},
+                                 {"min_chain_score", "40"},
+                                 {"rmq_inner_dist", "1000"},
+                                 {"rmq_size_cap", "100000"},
+                                 {"rmq_rescue_size", "1000"},
+                                 {"rmq_rescue_ratio", "0.1"},
+                                 {"chain_gap_scale", "0.8"},
+                                 {"chain_skip_scale", "0"},
+                                 {"k", "15"},
+                                 {"max_chain_skip", "(none)"}}) == "");
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 
 #include "minimizer_seeding/sketch.hpp"
 #include "minimizer_seeding/stage.cpp"  // the stage class has no header of its own
+#include "unit/default_of.hpp"
 
 using namespace sluice;
 using namespace sluice::minimizer_seeding;
@@ -521,4 +522,18 @@ TEST_CASE("the stage keeps the contract of all stages") {
   for (const std::string& problem : sluice::testing::contract_problems(
            *plugin, {{"minimizer_seeding", {.resources = {{"index", index_batch(contigs, SketchParameters{})}}, .batches = {batch}}}}))
     FAIL_CHECK(problem);
+}
+
+TEST_CASE("the defaults are those of minimap2 -x map-ont") {
+  const auto stage = sluice::testing::stage_of(*sluice::testing::load_plugin(SLUICE_PLUGIN_DIR "/minimizer_seeding.so"), "minimizer_seeding");
+  CHECK(sluice::testing::other_defaults(stage, {{"f", "2e-04"},
+                                                {"min_occ", "10"},
+                                                {"max_occ", "1000000"},
+                                                {"max_max_occ", "4095"},
+                                                {"occ_dist", "500"},
+                                                {"q_occ_frac", "0.01"},
+                                                {"no_diagonal", "false"},
+                                                {"dual", "true"},
+                                                {"for_only", "false"},
+                                                {"rev_only", "false"}}) == "");
 }

@@ -37,11 +37,23 @@ TEST_CASE("frequencies are compared by correlation and root mean square") {
   CHECK(std::isnan(compare_frequencies(std::vector{0.5}, std::vector{0.5}).correlation));
 }
 
+TEST_CASE("frequencies that agree by half, by hand") {
+  // Distances from the means of 0.5: -0.5, 0.5, 0 and -0.5, 0, 0.5.
+  const FrequencyAgreement agreement = compare_frequencies(std::vector{0.0, 1.0, 0.5}, std::vector{0.0, 0.5, 1.0});
+  CHECK(agreement.correlation == doctest::Approx(0.5));
+  CHECK(agreement.rmse == doctest::Approx(std::sqrt(0.5 / 3)));
+  CHECK(compare_frequencies(std::vector{0.0, 1.0}, std::vector{1.0, 0.0}).correlation == doctest::Approx(-1));
+  CHECK(std::isnan(compare_frequencies(std::vector{0.0, 1.0}, std::vector{0.25, 0.25}).correlation));
+  CHECK(std::isnan(compare_frequencies(std::vector{0.25, 0.25}, std::vector{0.0, 1.0}).correlation));
+}
+
 TEST_CASE("site frequencies are read with and without header and further columns") {
   SiteFrequencies frequencies;
   CHECK(parse_site_frequencies("contig\tposition\tfrequency\treads\nx\t3\t0.25\t7\ny\t4\t1\n", frequencies).empty());
   CHECK(frequencies.at("x").at(3) == 0.25);
   CHECK(frequencies.at("y").at(4) == 1);
+  CHECK(parse_site_frequencies("z\t0\t0\n", frequencies).empty());
+  CHECK(frequencies.at("z").at(0) == 0);
   for (const char* bad : {"x\t3\n", "x\t3\tnan\n", "x\t3\t1.5\n", "x\tthree\t1\n", "x 3 1\n"})
     CHECK(parse_site_frequencies(std::string("x\t1\t0\n") + bad, frequencies).starts_with("line 2:"));
 }

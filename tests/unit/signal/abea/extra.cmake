@@ -5,3 +5,5 @@ if(SLUICE_WITH_CUDA)
   target_link_libraries(unit_abea PRIVATE abea_cuda)
   target_compile_definitions(unit_abea PRIVATE SLUICE_WITH_CUDA)
 endif()
+# The stage runs as the program would run it.
+add_dependencies(unit_abea abea)

@@ -9,3 +9,5 @@ if(SLUICE_WITH_CUDA)
                               COMPILE_OPTIONS "-fmad=false;-diag-suppress;20011,20014;-Xcompiler=-ffp-contract=off,-Wno-unknown-pragmas")
   target_link_libraries(unit_event_detection PRIVATE CUDA::cudart_static)
 endif()
+# The tests run the stages as the program would.
+add_dependencies(unit_event_detection event_detection)

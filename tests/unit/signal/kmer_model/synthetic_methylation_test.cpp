@@ -4,7 +4,9 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <utility>
 #include <vector>
 
 #include "kmer_model/builtin_models.hpp"
@@ -68,4 +70,21 @@ TEST_CASE("every pore has a nucleotide model, R9 also a methylation model") {
   for (const char* pore : {"r9", "r10", "rna_r9", "rna004"}) CHECK(!kmer_model::builtin_model_file(pore, Alphabet::nucleotide).empty());
   CHECK(!kmer_model::builtin_model_file("r9", Alphabet::methylation).empty());
   CHECK(kmer_model::builtin_model_file("r10", Alphabet::methylation).empty());
+}
+
+TEST_CASE("synthetic levels never change: what was simulated with them stays comparable") {
+  Levels nucleotide(16), made(25);
+  std::fill(nucleotide.mean.begin(), nucleotide.mean.end(), 100.0F);
+  std::fill(nucleotide.stdv.begin(), nucleotide.stdv.end(), 1.5F);
+  const KmerModelView view{2, Alphabet::nucleotide, nucleotide.mean, nucleotide.stdv, nucleotide.log_stdv};
+  REQUIRE(kmer_model::synthesize_methylation(view, sluice::parse_motif("cpg"), made.mean, made.stdv, made.log_stdv));
+  // Computed with whole numbers of any size, by the definition of the hash.
+  for (const auto& [kmer, shift] :
+       {std::pair{"MG", -1.932586669921875}, {"AM", 2.4204254150390625}, {"TM", -3.8302459716796875}, {"GM", -1.6094970703125}, {"MA", 0.0}})
+    CHECK(made.mean[kmer_rank(Alphabet::methylation, kmer)] == static_cast<float>(100 + shift));
+  KmerModelView none = view, long_one = view;
+  none.k = 0;
+  long_one.k = 13;
+  CHECK(!kmer_model::synthesize_methylation(none, sluice::parse_motif("cpg"), made.mean, made.stdv, made.log_stdv));
+  CHECK(!kmer_model::synthesize_methylation(long_one, sluice::parse_motif("cpg"), made.mean, made.stdv, made.log_stdv));
 }

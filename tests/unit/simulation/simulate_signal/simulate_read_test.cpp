@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -346,6 +347,55 @@ TEST_CASE("parameters that make no sense are named") {
   parameters = {};
   parameters.minimum_dwell = 20;
   CHECK(problem_with(parameters).find("mean_dwell") != std::string::npos);
+}
+
+TEST_CASE("the limits of each parameter are allowed, and what lies beyond is named") {
+  struct Limits {
+    const char* name;
+    double SimulationParameters::*member;
+    double low, high;
+  };
+  using P = SimulationParameters;
+  constexpr double upwards = std::numeric_limits<double>::infinity();
+  for (const Limits& limits :
+       {Limits{"mean_length", &P::mean_length, 50, 1e8}, Limits{"length_variation", &P::length_variation, 0.01, 1},
+        Limits{"error_rate", &P::error_rate, 0, 0.5}, Limits{"mean_dwell", &P::mean_dwell, 2 + 0.01, 10000},
+        Limits{"dwell_shape", &P::dwell_shape, 1, 1000}, Limits{"missing_adapters", &P::missing_adapters, 0, 1}, Limits{"noise", &P::noise, 0, 100},
+        Limits{"level_noise", &P::level_noise, 0, 100}, Limits{"scale_jitter", &P::scale_jitter, 0, 0.2},
+        Limits{"shift_jitter", &P::shift_jitter, 0, 1000}, Limits{"drift_jitter", &P::drift_jitter, 0, 1000},
+        Limits{"methylated_sites", &P::methylated_sites, 0, 1}, Limits{"frequency_alpha", &P::frequency_alpha, 0.01, 1000},
+        Limits{"frequency_beta", &P::frequency_beta, 0.01, 1000}, Limits{"sampling_rate", &P::sampling_rate, 1, 1e9},
+        Limits{"digitisation", &P::digitisation, 1, 1e9}, Limits{"range", &P::range, 1e-3, 1e9}, Limits{"offset", &P::offset, -30000, 30000}}) {
+    CAPTURE(limits.name);
+    const auto problem = [&](double value) {
+      SimulationParameters parameters;
+      parameters.*limits.member = value;
+      return problem_with(parameters);
+    };
+    CHECK(problem(limits.low) == "");
+    CHECK(problem(limits.high) == "");
+    CHECK(problem(std::nextafter(limits.low, -upwards)).find(limits.name) != std::string::npos);
+    CHECK(problem(std::nextafter(limits.high, upwards)).find(limits.name) != std::string::npos);
+    CHECK(!problem(std::nan("")).empty());
+  }
+  const auto with = [](const auto& change) {
+    SimulationParameters parameters;
+    change(parameters);
+    return problem_with(parameters);
+  };
+  for (const std::int32_t length : {50, 100'000'000}) CHECK(with([&](P& p) { p.minimum_length = length; }) == "");
+  for (const std::int32_t length : {49, 100'000'001}) CHECK(with([&](P& p) { p.minimum_length = length; }).find("minimum_length") == 0);
+  for (const std::int32_t dwell : {1, 1000}) CHECK(with([&](P& p) { p.minimum_dwell = dwell, p.mean_dwell = 5000; }) == "");
+  for (const std::int32_t dwell : {0, 1001}) CHECK(with([&](P& p) { p.minimum_dwell = dwell, p.mean_dwell = 5000; }).find("minimum_dwell") == 0);
+  for (const double share : {0.0, 1.0}) CHECK(with([&](P& p) { p.substitution_share = share, p.insertion_share = 1 - share; }) == "");
+  CHECK(with([](P& p) { p.substitution_share = 0.75, p.insertion_share = 0.5; }).find("substitution_share") == 0);
+  CHECK(with([](P& p) { p.substitution_share = -0.25, p.insertion_share = 0.5; }).find("substitution_share") == 0);
+  CHECK(with([](P& p) { p.adapter = std::string(10'000, 'A'); }) == "");
+  CHECK(with([](P& p) { p.adapter = std::string(10'001, 'A'); }).find("adapter") == 0);
+  CHECK(with([](P& p) { p.adapter = "ACGN"; }).find("adapter") == 0);
+  for (const double tail : {0.0, 1.0, 10'000.0}) CHECK(with([&](P& p) { p.molecule = Molecule::rna, p.tail_length = tail; }) == "");
+  for (const double tail : {0.5, 10'000.5}) CHECK(with([&](P& p) { p.molecule = Molecule::rna, p.tail_length = tail; }).find("tail_length") == 0);
+  CHECK(with([](P& p) { p.tail_length = 1; }).find("strands of DNA") == 0);
 }
 
 TEST_CASE("a synthetic contig has the wanted composition") {
