@@ -2,7 +2,10 @@
 // SPDX-FileCopyrightText: The sluice authors
 #include "signal_reader/pod5_reads.hpp"
 
+#include <zstd.h>
+
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "signal_reader/pod5_footer.hpp"
@@ -232,12 +235,23 @@ std::vector<std::uint32_t> Pod5Reads::runs_of(const FieldPlace& column) const {
   return runs;
 }
 
+// A piece that says that it is empty must be so.
+void Pod5Reads::require_whole(const Piece& piece) const {
+  if (piece.samples > 0 || piece.bytes == 0 || !is_compressed()) return;
+  constexpr std::size_t most_of_nothing = 64;  // bytes of zstd
+  std::array<char, most_of_nothing> bytes{};
+  require(piece.bytes <= bytes.size(), "a piece of signal says that it is empty");
+  file_.read(piece.begin, bytes.data(), piece.bytes);
+  require(ZSTD_getFrameContentSize(bytes.data(), piece.bytes) == 0, "a piece of signal says that it is empty");
+}
+
 // Files of the first versions do not say how many samples a read has, but of each piece whose it is.
 void Pod5Reads::check_owner(const ReadColumns& columns, std::size_t row) const {
   for (std::size_t i = columns.signal.begin(row); i < columns.signal.end(row); ++i) {
     const SignalColumns& signal = columns_of(columns.signal_row[i]);
     const auto signal_row = static_cast<std::size_t>(columns.signal_row[i] - signal.first_row);
     require(signal.ids.substr(signal_row * id_bytes, id_bytes) == columns.ids.substr(row * id_bytes, id_bytes), "a read names signal of another");
+    require_whole(piece(columns.signal_row[i]));
   }
 }
 

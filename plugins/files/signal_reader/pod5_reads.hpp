@@ -80,6 +80,7 @@ class Pod5Reads final : public RecordTable {
   std::vector<std::uint32_t> runs_of(const FieldPlace& column) const;
   const SignalColumns& columns_of(std::uint64_t signal_row) const;
   Piece piece(std::uint64_t signal_row) const;
+  void require_whole(const Piece& piece) const;
   void check_owner(const ReadColumns& columns, std::size_t row) const;
   const Read& read_at(RecordPlace place) const;
   // Calls use(piece) for the pieces of a read that hold samples.

@@ -340,5 +340,5 @@ TEST_CASE("of a thousand damaged files none crashes") {
   }
   MESSAGE(refused, " of 1000 were refused, at ", crashed, " HDF5 crashed, of ", endless, " it found no end; ", damaged_reads,
           " reads of the others are damaged");
-  CHECK(refused > 50);
+  CHECK(refused + damaged_reads > 100);
 }
