@@ -7,6 +7,8 @@
 #include <atomic>
 #include <cmath>
 #include <cstring>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <sluice/stage.hpp>
 #include <string_view>
@@ -75,13 +77,12 @@ class SignalDecode {
   }
   SignalDecode(const Setup& setup, const Parameters& parameters)
       : format_(record_format(setup.resource("signal"))),
+        signal_(setup.resource("signal")),
         parameters_(parameters),
         wants_sample_count_(setup.wanted("sample_count")),
         wants_sampling_rate_(setup.wanted("sampling_rate")),
         has_parent_(setup.available("signal_read")),
-        has_part_(setup.available("signal_begin") && setup.available("signal_end")) {
-    if (parameters.prefix_bases > 0) files_.emplace(setup.resource("signal").attribute("path"));
-  }
+        has_part_(setup.available("signal_begin") && setup.available("signal_end")) {}
 
   Estimate estimate(const Batch& in) const {
     const TextView records = in.text("signal_record");
@@ -279,7 +280,8 @@ class SignalDecode {
   // The few records whose beginning was not enough: their strand begins late.
   bool read_whole(std::int64_t offset, std::uint64_t bytes, std::vector<char>& stored) {
     const auto place = static_cast<std::uint64_t>(offset);
-    if (!files_ || offset < 0 || place >= files_->begin(files_->size())) return false;
+    std::call_once(asked_, [this] { files_.emplace(signal_.attribute("path")); });
+    if (offset < 0 || place >= files_->begin(files_->size())) return false;
     const std::size_t number = files_->file_at(place);
     const std::shared_ptr<const SignalFile> file = files_->file(number);
     const std::uint64_t around = SignalFile::bytes_around(format_.format);
@@ -295,7 +297,9 @@ class SignalDecode {
            std::isfinite(r.sampling_rate) && r.sampling_rate > 0;
   }
   RecordFormat format_;
-  std::optional<SignalFiles> files_;  // of beginnings
+  Batch signal_;
+  std::once_flag asked_;
+  std::optional<SignalFiles> files_;  // once a beginning was not enough
   BeginningParameters parameters_;
   bool wants_sample_count_, wants_sampling_rate_, has_parent_, has_part_;
   Workspaces<Workspace> workspaces_;

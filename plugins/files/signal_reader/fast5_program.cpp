@@ -106,7 +106,7 @@ void Fast5Program::fail_ended() {
   process_ = -1;
   // Somebody else may have waited for all children.
   if (waited < 0) throw Ended("the program that reads it ended");
-  if (WIFSIGNALED(status) && WTERMSIG(status) == SIGPROF) throw Ended("HDF5 comes to no end with it");
+  if (WIFSIGNALED(status) && WTERMSIG(status) == SIGPROF) throw Ended("HDF5 comes to no end with it", Ended::Blame::file);
   if (WIFSIGNALED(status)) throw Ended(std::string("HDF5 crashes when it reads it (") + ::strsignal(WTERMSIG(status)) + ")");
   throw Ended("the program that reads it ended with status " + std::to_string(WEXITSTATUS(status)));
 }
@@ -186,7 +186,8 @@ std::string Fast5Programs::answer(const std::string& path, int file, std::uint64
       idle_.push_back(std::move(program));
       return table;
     } catch (const Fast5Program::Ended& ended) {
-      if (again) throw Failure::input("signal file '" + path + "' is damaged: " + ended.how, "copy the file again and compare checksums");
+      if (again || ended.blame == Fast5Program::Ended::Blame::file)
+        throw Failure::input("signal file '" + path + "' is damaged: " + ended.how, "copy the file again and compare checksums");
     }
   }
 }

@@ -23,9 +23,12 @@ class Fast5Program {
  public:
   // It has gone: of what, in words.
   struct Ended : std::exception {
-    explicit Ended(std::string text) : how(std::move(text)) {}
+    // Was it the file for certain, or may somebody else have ended the process?
+    enum class Blame : std::uint8_t { open, file };
+    explicit Ended(std::string text, Blame blamed = Blame::open) : how(std::move(text)), blame(blamed) {}
     const char* what() const noexcept override { return how.c_str(); }
     std::string how;
+    Blame blame;
   };
   // Throws Failure where it can't be started.
   explicit Fast5Program(const std::filesystem::path& program);

@@ -2,7 +2,10 @@
 // SPDX-FileCopyrightText: The sluice authors
 #include "signal_reader/pod5_reads.hpp"
 
+#include <zstd.h>
+
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "signal_reader/pod5_footer.hpp"
@@ -186,17 +189,25 @@ void Pod5Reads::read_signal(const ArrowFile& table) {
       columns.begin = pieces.begin;
     }
     require(columns.samples.size() == batch.rows() && columns.extents.rows() == batch.rows(), "the signal is damaged");
+    if (reads_table_->find("num_samples") == nullptr) {
+      columns.ids = batch.fixed_bytes(table.column("read_id"), id_bytes);
+      require(columns.ids.size() == batch.rows() * id_bytes, "the signal is damaged");
+    }
     signal_columns_.push_back(columns);
     first_row += batch.rows();
   }
   signal_columns_.push_back({.first_row = first_row});
 }
 
-Pod5Reads::Piece Pod5Reads::piece(std::uint64_t signal_row) const {
+const Pod5Reads::SignalColumns& Pod5Reads::columns_of(std::uint64_t signal_row) const {
   require(signal_row < signal_columns_.back().first_row, "a read names signal that is not there");
   const auto after = std::upper_bound(signal_columns_.begin(), signal_columns_.end(), signal_row,
                                       [](std::uint64_t row, const SignalColumns& columns) { return row < columns.first_row; });
-  const SignalColumns& columns = *(after - 1);
+  return *(after - 1);
+}
+
+Pod5Reads::Piece Pod5Reads::piece(std::uint64_t signal_row) const {
+  const SignalColumns& columns = columns_of(signal_row);
   const auto row = static_cast<std::size_t>(signal_row - columns.first_row);
   const std::size_t begin = columns.extents.begin(row), items = columns.extents.end(row) - begin;
   const std::uint32_t samples = columns.samples[row];
@@ -227,6 +238,26 @@ std::vector<std::uint32_t> Pod5Reads::runs_of(const FieldPlace& column) const {
     runs.push_back(static_cast<std::uint32_t>(found - runs_.begin()));
   }
   return runs;
+}
+
+// A piece that says that it is empty must be so.
+void Pod5Reads::require_whole(const Piece& piece) const {
+  if (piece.samples > 0 || piece.bytes == 0 || !is_compressed()) return;
+  constexpr std::size_t most_of_nothing = 64;  // bytes of zstd
+  std::array<char, most_of_nothing> bytes{};
+  require(piece.bytes <= bytes.size(), "a piece of signal says that it is empty");
+  file_.read(piece.begin, bytes.data(), piece.bytes);
+  require(ZSTD_getFrameContentSize(bytes.data(), piece.bytes) == 0, "a piece of signal says that it is empty");
+}
+
+// Files of the first versions do not say how many samples a read has, but of each piece whose it is.
+void Pod5Reads::check_owner(const ReadColumns& columns, std::size_t row) const {
+  for (std::size_t i = columns.signal.begin(row); i < columns.signal.end(row); ++i) {
+    const SignalColumns& signal = columns_of(columns.signal_row[i]);
+    const auto signal_row = static_cast<std::size_t>(columns.signal_row[i] - signal.first_row);
+    require(signal.ids.substr(signal_row * id_bytes, id_bytes) == columns.ids.substr(row * id_bytes, id_bytes), "a read names signal of another");
+    require_whole(piece(columns.signal_row[i]));
+  }
 }
 
 void Pod5Reads::read_reads(const ArrowFile& table) {
@@ -266,6 +297,7 @@ void Pod5Reads::read_reads(const ArrowFile& table) {
                 .batch = static_cast<std::uint32_t>(b),
                 .row = static_cast<std::uint32_t>(row),
                 .run = runs[static_cast<std::size_t>(number)]};
+      if (samples == nullptr) check_owner(columns, row);
       std::uint64_t pieces = 0, bytes = 0;
       for_each_piece(read, [&](const Piece& one) {
         ++pieces;

@@ -65,6 +65,7 @@ class Pod5Reads final : public RecordTable {
     Extents extents;          // of items of `item_bytes` ...
     std::uint64_t begin = 0;  // ... that begin here in the file
     std::size_t item_bytes = 1;
+    std::string_view ids = {};  // of the reads, where nothing else tells that a piece is missing
   };
   struct Piece {
     std::uint64_t begin = 0;  // in the file
@@ -77,7 +78,10 @@ class Pod5Reads final : public RecordTable {
   void read_signal(const ArrowFile& table);
   void read_reads(const ArrowFile& table);
   std::vector<std::uint32_t> runs_of(const FieldPlace& column) const;
+  const SignalColumns& columns_of(std::uint64_t signal_row) const;
   Piece piece(std::uint64_t signal_row) const;
+  void require_whole(const Piece& piece) const;
+  void check_owner(const ReadColumns& columns, std::size_t row) const;
   const Read& read_at(RecordPlace place) const;
   // Calls use(piece) for the pieces of a read that hold samples.
   template <class Use>
