@@ -147,8 +147,8 @@ TEST_CASE("parameters that do not go together are refused before a stage is made
       {"event_alignment_sam", {{"output", "x.cram"}, {"alignments", "a.bam"}}, "CRAM"},
       {"event_alignment_sam", {{"output", "x.bam"}, {"alignments", "a.bam"}}, ""},
       {"event_alignment_summary", {{"output", "x.bam"}}, "is text"},
-      {"blow5_writer", {{"run_id", "a\tb"}}, "holds a tab"},
-      {"blow5_writer", {}, ""},
+      {"simulated_run", {{"run_id", "a\tb"}}, "holds a blank, a tab"},
+      {"simulated_run", {}, ""},
   };
   for (const Rule& rule : rules) {
     CAPTURE(rule.stage);
