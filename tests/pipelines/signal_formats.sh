@@ -76,7 +76,7 @@ grep -q '"repeated_reads": 10' report.json || fail "the report does not count re
 classify --signal twice 2>err.txt >both.tsv
 says "the signal has 30 records of reads that an earlier record has"
 cp fastq/3.fastq again.fastq
-third=$(sed -n '1s/^@\([^ ]*\).*/\1/p' again.fastq)
+third=$(sed -n '1s/^@\([^[:space:]]*\).*/\1/p' again.fastq)
 run methylation "${aligned[@]}" --reads fastq --reads again.fastq --signal parts --output - 2>err.txt | cmp - call.tsv || fail "reads in two files"
 says "'again.fastq' has 3 reads whose name is in an earlier file, too, whose read is used: '"
 (zcat r.fastq.gz && cat again.fastq) >repeated.fastq
