@@ -8,7 +8,7 @@
 #   in which @ stands for DATA; expected.tsv, what --compat f5c has to give. A folder without reads.blow5 is no set;
 #   one with reference.fa and reads.fq is a set for mapping. With minimap2 in RUNTIME/bin mapping is timed beside it.
 #   One with signal.blow5 and target.fa is a set for Read Until, one with windows.txt (as sluice run consensus reads it) a set for consensus.
-#   --sections LIST   of: doctor kernels contract same faults timing scheduler property leak devices mapping read_until consensus rna
+#   --sections LIST   of: doctor kernels contract same faults timing scheduler property leak devices mapping read_until consensus rna tags
 #                     sanitizer (default: all, in this order), and long, only where it is named
 #   --limit SECONDS   of each section (default 280)
 #   --devices LIST    what runs are compared with --device cpu (default: cuda,auto)
@@ -21,7 +21,7 @@
 #   --long-runs L     what section long runs (default methylation,eventalign,map,map_sam,map_repeats50_8k,map_repeats50_long,overlap,seed,classify_signal,polish,correct,resquiggle)
 set -uo pipefail
 
-sections=doctor,kernels,contract,same,faults,timing,scheduler,property,leak,devices,mapping,read_until,consensus,rna,sanitizer limit=280 devices=cuda,auto copies=14 rounds=3 reads=10000 batches=1000
+sections=doctor,kernels,contract,same,faults,timing,scheduler,property,leak,devices,mapping,read_until,consensus,rna,tags,sanitizer limit=280 devices=cuda,auto copies=14 rounds=3 reads=10000 batches=1000
 long_reads=50000 long_threads=4,8,16 long_runs=methylation,eventalign,map,map_sam,map_repeats50_8k,map_repeats50_long,overlap,seed,classify_signal,polish,correct,resquiggle
 only='' work=''
 script=$0 arguments=("$@")
@@ -480,6 +480,21 @@ section_rna() {
         # shellcheck disable=SC2086
         compare "$set resquiggle --device $device $options" --device "$device" $options
       done
+    done
+  done
+}
+
+# Split reads, parts of signals and moves of the basecaller.
+section_tags() {
+  local pore folder moves device
+  for pore in r9 r10; do
+    use_simulated tags_$pore 400 --pore $pore --mean-length 3000 --seed 31 --moves --split-share 0.3
+    folder=$work/sets/tags_$pore
+    call=("$sluice" run "$runtime/pipelines/resquiggle.toml" --plugin-dir "$runtime/lib" --profile none --signal "$folder/reads.blow5" --reads "$folder/reads.bam")
+    for moves in check use ignore; do
+      on_cpu --moves $moves
+      [ "$(wc -l <"$work/cpu.tsv")" -gt 100000 ] || row "$pore --moves $moves" "FAILED: $(wc -l <"$work/cpu.tsv") lines"
+      for device in ${devices//,/ }; do compare "$pore resquiggle --moves $moves --device $device" --moves $moves --device "$device"; done
     done
   done
 }
