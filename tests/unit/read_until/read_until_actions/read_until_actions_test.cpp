@@ -218,6 +218,10 @@ TEST_CASE("A read is on target where it lies on a wanted region and strand, whic
   std::vector<TargetRegion> nested = {{"long", "c", 0, 100000, 0}};
   for (std::int64_t i = 0; i < 100; ++i) nested.push_back({"short", "c", 10 + i, 11 + i, 0});
   CHECK(WantedTargets(nested, "", unknown).has(1, 90000, 90010, false));
+  // A short region within a long one of the other strand ends in front of its end.
+  const WantedTargets strands(std::vector<TargetRegion>{{"long", "c", 0, 1000, 1}, {"short", "c", 10, 20, 2}}, "", unknown);
+  CHECK(strands.has(1, 19, 30, true));
+  CHECK_FALSE(strands.has(1, 20, 30, true));
 }
 
 TEST_CASE("The stages keep the contract of stages") {
@@ -227,6 +231,15 @@ TEST_CASE("The stages keep the contract of stages") {
   for (const std::string& problem : contract_problems<ReadUntilActionStream>(stream)) FAIL_CHECK(problem);
   for (const std::string& problem : contract_problems<ReadUntilAction>(stream)) FAIL_CHECK(problem);
   for (const std::string& problem : contract_problems<ReadUntilConditions>(ContractSample{})) FAIL_CHECK(problem);
+}
+
+TEST_CASE("What was done with the reads of the channels is saved") {
+  const auto run =
+      run_stage<ReadUntilActionStream>({chunks({{0, 0, 0}, {1, 0, 2}, {2, 0, 1}}), chunks({{0, 1, 2}, {1, 1, 1}, {2, 1, 0, 0, 1}}).with_sequence(1),
+                                        chunks({{0, 2, 1}, {1, 2, 0}, {2, 0, 2}}).with_sequence(2)})
+          .resource("regions", regions())
+          .resource("conditions", conditions());
+  CHECK(resume_problems(run) == std::vector<std::string>{});
 }
 
 TEST_CASE("Channels act by their condition, and what is done once is said again") {

@@ -247,6 +247,19 @@ TEST_CASE("targets of DNA are both strands, of RNA one, and they say their pore 
   CHECK(load({"ACGTA"}).batch().view().attribute("pore").empty());
 }
 
+TEST_CASE("levels are weighed by how often their k-mers come, or all alike where none comes") {
+  const std::vector<float> levels = {60, 70};
+  const LevelScaling weighed = level_scaling(levels, std::vector<std::uint64_t>{1, 3});
+  CHECK(weighed.shift == 67.5F);
+  CHECK(weighed.scale == doctest::Approx(std::sqrt((1 * 7.5 * 7.5 + 3 * 2.5 * 2.5) / 4)));
+  const LevelScaling one = level_scaling(levels, std::vector<std::uint64_t>{0, 3});
+  CHECK(one.shift == 70);
+  CHECK(one.scale == 0);
+  const LevelScaling alike = level_scaling(levels, std::vector<std::uint64_t>{0, 0});
+  CHECK(alike.shift == 65);
+  CHECK(alike.scale == 5);
+}
+
 TEST_CASE("current is rounded to the nearest step and clipped") {
   CHECK(squiggle_quantized(90, 90, 10) == 0);
   CHECK(squiggle_quantized(100, 90, 10) == 16);
