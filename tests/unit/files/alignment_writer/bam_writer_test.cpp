@@ -154,9 +154,9 @@ TEST_CASE("reads without qualities have none in the file") {
 }
 
 TEST_CASE("the writer keeps the contract of every stage") {
-  CHECK(contract_problems(plugin(),
-                          {{"bam_writer", {.parameters = {{"output", "x.bam"}}, .resources = {{"reference", reference()}}, .batches = {reads()}}}}) ==
-        std::vector<std::string>{});
+  for (const std::string& problem : contract_problems(
+           plugin(), {{"bam_writer", {.parameters = {{"output", "x.bam"}}, .resources = {{"reference", reference()}}, .batches = {reads()}}}}))
+    FAIL_CHECK(problem);
 }
 
 TEST_CASE("records and index go on behind an interruption") {

@@ -164,7 +164,7 @@ TEST_CASE("reads that do not follow the model end, at the limits of f5c where no
   CHECK(outcomes({{400, 1, 5.0}, {400, 1, 5.01}}, {{"max_events_per_base", 6}}) == "ok ok");
   CHECK(outcomes({{400, 0}}) == "singular");
   const auto stage = sluice::testing::stage_of<EventRecalibration>();
-  CHECK(sluice::testing::default_of(*stage.descriptor, "min_recalib_events") == "200");
+  CHECK(sluice::testing::default_of(*stage.descriptor, "min_recalib_events") == "0");  // 200, or 50 of RNA004
   CHECK(sluice::testing::default_of(*stage.descriptor, "max_var") == "2.5");
   CHECK(sluice::testing::default_of(*stage.descriptor, "max_events_per_base") == "5");
 }
