@@ -51,7 +51,7 @@ run_example() { # PIPELINE
   bash -c "$example" >"$work/log" 2>&1 || { cat "$work/log"; fail "the example of $1: $example"; }
   ran=$((ran + 1))
 }
-for pipeline in synthetic_reference simulate methylation; do run_example $pipeline; done
+for pipeline in synthetic_reference simulate simulate_rna methylation; do run_example $pipeline; done
 for file in "$source"/pipelines/*.toml; do
   pipeline=$(basename "$file" .toml)
   grep -q '^\[stages' "$file" || grep -q '^extends' "$file" || continue  # a part that others include

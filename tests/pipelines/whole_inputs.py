@@ -127,6 +127,8 @@ def without_names_of_inputs(pipeline: str, output: str, content: bytes) -> bytes
 make("synthetic_reference", "--length", "6000", "--contigs", "2", "--seed", "3", "--output", "ref.fa")
 make("simulate", "--reference", "ref.fa", "--reads", "14", "--seed", "3", "--mean-length", "500", "--output-prefix", "r")
 make("simulate", "--reference", "ref.fa", "--reads", "6", "--seed", "5", "--mean-length", "500", "--output-prefix", "s")
+make("simulate_rna", "--reference", "ref.fa", "--reads", "6", "--seed", "7", "--output-prefix", "rna")
+write("rna.fastq", gzip.decompress(Input("rna.fastq.gz").bytes))
 write("r.fastq", gzip.decompress(Input("r.fastq.gz").bytes))
 for name in ("r.fastq.gz", "r.fastq.gz.fai", "r.fastq.gz.gzi"):
     if os.path.exists(name):
@@ -171,6 +173,7 @@ TABLE: dict[str, tuple[dict, dict[str, list[Input]]]] = {
     "eventalign": (calls, {"signal*": SIGNAL, "reads*": READS, "alignments*": ALIGNMENTS, "reference*": REFERENCE, "bed*": text_forms("regions.bed")}),
     "methylation_from_reads": ({k: v for k, v in calls.items() if k != "alignments"}, {"signal*": SIGNAL, "reads*": READS, "reference*": REFERENCE}),
     "resquiggle": ({"signal": "r.blow5", "reads": "r.fastq", "output": "out.tsv"}, {"signal*": SIGNAL, "reads*": READS}),
+    "poly_a": ({"signal": "rna.blow5", "reads": "rna.fastq", "output": "out.tsv"}, {"signal*": [Input("rna.blow5")], "reads*": text_forms("rna.fastq")}),
     "summary": ({"signal": "r.blow5", "reads": "r.fastq", "output": "out.tsv"}, {"signal*": SIGNAL, "reads*": READS}),
     "frequency": ({"calls": "calls.tsv", "output": "out.tsv"}, {"calls": text_forms("calls.tsv"), "frequencies": text_forms("freq.tsv")}),
     "methylation_accuracy": (

@@ -154,8 +154,10 @@ TEST_CASE("reads without qualities have none in the file") {
 }
 
 TEST_CASE("the writer keeps the contract of every stage") {
-  for (const std::string& problem : contract_problems(
-           plugin(), {{"bam_writer", {.parameters = {{"output", "x.bam"}}, .resources = {{"reference", reference()}}, .batches = {reads()}}}}))
+  // Without an index, which wants sorted rows: the contract gives them in other orders, too.
+  const auto parameters = sluice::testing::ParameterTexts{{"output", "x.bam"}, {"index", false}};
+  for (const std::string& problem :
+       contract_problems(plugin(), {{"bam_writer", {.parameters = parameters, .resources = {{"reference", reference()}}, .batches = {reads()}}}}))
     FAIL_CHECK(problem);
 }
 
