@@ -157,6 +157,14 @@ Arena::Arena(int threads) {
 }
 Arena::~Arena() = default;
 
+void Arena::wait_for_idle_threads() noexcept {
+  try {
+    tbb::task_scheduler_handle all{tbb::attach{}};
+    static_cast<void>(tbb::finalize(all, std::nothrow));
+  } catch (const std::bad_alloc&) {  // as if others used it
+  }
+}
+
 void Arena::execute(const std::function<void()>& body) { implementation_->arena.execute(body); }
 
 void Arena::enqueue(std::function<void()> job) { implementation_->arena.enqueue(std::move(job)); }

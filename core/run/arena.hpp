@@ -21,6 +21,9 @@ class Arena {
   void enqueue(std::function<void()> job);
   // The first status that is not SLUICE_OK. May be called from any thread, of the arena or not.
   sluice_status parallel_for(std::size_t count, std::size_t grain, const std::function<sluice_status(std::size_t, std::size_t)>& body);
+  // oneTBB's threads end a little after the last arena. Of a process that is forked meanwhile they hold locks that nobody releases in the child.
+  // Where others use oneTBB, too, nothing is waited for.
+  static void wait_for_idle_threads() noexcept;
 
  private:
   struct Implementation;

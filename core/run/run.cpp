@@ -88,6 +88,9 @@ struct InFlight {
   InFlight(const InFlight&) = delete;
   ~InFlight() { --runs_in_flight; }
 };
+void before_fork() {
+  if (runs_in_flight == 0) Arena::wait_for_idle_threads();
+}
 void on_fork() {
   if (runs_in_flight > 0) forked_amid_runs = true;
 }
@@ -347,7 +350,7 @@ Run::~Run() {
 }
 // On a thread of its own: oneTBB's threads go with the last one that has used them, so that a process forked between runs can start some again.
 RunResult Run::execute() {
-  static const int watched = ::pthread_atfork(nullptr, nullptr, on_fork);
+  static const int watched = ::pthread_atfork(before_fork, nullptr, on_fork);
   static_cast<void>(watched);
   RunResult result;
   std::exception_ptr escaped;

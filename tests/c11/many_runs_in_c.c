@@ -125,7 +125,8 @@ static void in_a_child_amid_a_run(sluice_run* parents) {
 }
 
 static void in_processes(void) {
-  for (int i = 0; i < 5; ++i) {
+  for (int i = 0; i < 20; ++i) {
+    run_once("before.fa"); /* whose threads are still ending */
     pid_t child = fork();
     if (child == 0) in_a_child_between_runs();
     wait_for(child, "a process that was forked between runs makes its own");
