@@ -121,7 +121,9 @@ class OwnWords {
     std::vector<const PipelineParameter*> wanted;
     for (const std::string& name : pipeline_.positionals)
       if (const PipelineParameter* p = parameter_of("--" + kebab_case(name))) {
-        const bool is_given = std::find(result_.begin(), result_.end(), "--" + kebab_case(name)) != result_.end();
+        const std::string option = "--" + kebab_case(name);
+        const bool is_given =
+            std::any_of(result_.begin(), result_.end(), [&](const std::string& word) { return word == option || word.starts_with(option + "="); });
         if (!is_given) wanted.push_back(p);
       }
     // Those that may be left out are, from the last one on.

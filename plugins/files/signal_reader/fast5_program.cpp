@@ -14,6 +14,7 @@
 #include <cerrno>
 #include <cstring>
 #include <sluice/failure.hpp>
+#include <sluice/spawn_settings.hpp>
 #include <system_error>
 
 extern char** environ;
@@ -27,37 +28,10 @@ constexpr std::uint64_t most_beside = std::uint64_t{16} << 20;
 
 const char* const conversion = "convert it: `pod5 convert fast5 FILE.fast5 --output reads.pod5`, or `slow5tools f2s FILE.fast5 -o reads.blow5`";
 
-struct SpawnSettings {
-  SpawnSettings() {
-    posix_spawn_file_actions_init(&actions);
-    posix_spawnattr_init(&attributes);
-  }
-  ~SpawnSettings() {
-    posix_spawn_file_actions_destroy(&actions);
-    posix_spawnattr_destroy(&attributes);
-  }
-  SpawnSettings(const SpawnSettings&) = delete;
-  posix_spawn_file_actions_t actions{};
-  posix_spawnattr_t attributes{};
-};
-
-// Ctrl-C is for this process. What HDF5 or the C library say before they give up is said better here.
+// What HDF5 or the C library say before they give up is said better here.
 void set_up(SpawnSettings& settings, int socket) {
   for (const int number : {0, 1, 2}) posix_spawn_file_actions_addopen(&settings.actions, number, "/dev/null", O_RDWR, 0);
   posix_spawn_file_actions_adddup2(&settings.actions, socket, program_socket);
-  sigset_t none, all;
-  sigemptyset(&none);
-  sigfillset(&all);
-  posix_spawnattr_setsigmask(&settings.attributes, &none);
-  posix_spawnattr_setsigdefault(&settings.attributes, &all);
-  posix_spawnattr_setpgroup(&settings.attributes, 0);
-  posix_spawnattr_setflags(&settings.attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-}
-
-// Above the numbers that the program's are to have, so that no dup2 closes it.
-FileDescriptor moved_up(int descriptor) {
-  const FileDescriptor before(descriptor);
-  return FileDescriptor(::fcntl(descriptor, F_DUPFD_CLOEXEC, 16));
 }
 
 // Beside this plugin; a test, which has its functions in itself, finds it in the build folder.
@@ -79,7 +53,7 @@ Fast5Program::Fast5Program(const std::filesystem::path& program) {
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0)
     throw Failure::memory("no socket to '" + program.string() + "': " + std::system_category().message(errno));
   socket_ = FileDescriptor(ends[0]);
-  const FileDescriptor theirs = moved_up(ends[1]);
+  const FileDescriptor theirs(moved_above_spawned(ends[1]));
   SpawnSettings settings;
   set_up(settings, theirs.number());
   std::string name = program.string();

@@ -131,7 +131,7 @@ class SignalMetadata {
   static std::optional<Reason> look_at_table(const SignalFile& file, RecordPlace place, ReadMetadata& metadata) {
     if (file.table()->place_at(place.offset).bytes == 0) return Reason::corrupt_signal;
     try {
-      metadata = file.pod5() != nullptr ? read_metadata(file.pod5()->reads(), place) : read_metadata(file.fast5()->reads(), place);
+      metadata = read_metadata(file, place);
     } catch (const FormatProblem& problem) {
       throw Failure::input("signal file '" + file.path() + "' is damaged: " + problem.what(), "copy the file again and compare checksums");
     }

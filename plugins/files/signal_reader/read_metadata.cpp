@@ -249,4 +249,8 @@ ReadMetadata read_metadata(const Pod5Reads& reads, RecordPlace place) {
   return metadata;
 }
 
+ReadMetadata read_metadata(const SignalFile& file, RecordPlace place) {
+  return file.pod5() != nullptr ? read_metadata(file.pod5()->reads(), place) : read_metadata(file.fast5()->reads(), place);
+}
+
 }  // namespace sluice::signal_reader

@@ -10,6 +10,7 @@
 
 #include "signal_reader/fast5_file.hpp"
 #include "signal_reader/pod5_file.hpp"
+#include "signal_reader/signal_file.hpp"
 #include "signal_reader/slow5_format.hpp"
 
 namespace sluice::signal_reader {
@@ -33,5 +34,8 @@ ReadMetadata read_metadata(const Fast5Reads& reads, RecordPlace place);
 
 // Of the record at a place of a POD5 file. Throws FormatProblem.
 ReadMetadata read_metadata(const Pod5Reads& reads, RecordPlace place);
+
+// Of either. Throws FormatProblem.
+ReadMetadata read_metadata(const SignalFile& file, RecordPlace place);
 
 }  // namespace sluice::signal_reader

@@ -212,7 +212,7 @@ class SignalLookup {
     const bool needs_start = part.needs_start(is_rna_);
     if (file->table() != nullptr) {
       try {
-        metadata = file->pod5() != nullptr ? read_metadata(file->pod5()->reads(), found.place) : read_metadata(file->fast5()->reads(), found.place);
+        metadata = read_metadata(*file, found.place);
       } catch (const FormatProblem&) {
         return std::nullopt;
       }

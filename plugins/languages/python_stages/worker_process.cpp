@@ -16,6 +16,7 @@
 #include <cerrno>
 #include <cstring>
 #include <sluice/failure.hpp>
+#include <sluice/spawn_settings.hpp>
 #include <system_error>
 #include <thread>
 
@@ -30,36 +31,13 @@ constexpr std::size_t most_words = 8192;
 
 std::string system_text(int error) { return std::system_category().message(error); }
 
-// What a process is started with, freed at the end.
-class SpawnSettings {
- public:
-  SpawnSettings() {
-    posix_spawn_file_actions_init(&actions);
-    posix_spawnattr_init(&attributes);
-  }
-  ~SpawnSettings() {
-    posix_spawn_file_actions_destroy(&actions);
-    posix_spawnattr_destroy(&attributes);
-  }
-  SpawnSettings(const SpawnSettings&) = delete;
-  posix_spawn_file_actions_t actions{};
-  posix_spawnattr_t attributes{};
-};
-
-// Ctrl-C is for this process, which tells its workers: they are a group of their own. Output of the run is no place for their prints.
+// Output of the run is no place for their prints.
 void set_up(SpawnSettings& settings, int socket, int words) {
   posix_spawn_file_actions_addopen(&settings.actions, 0, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_adddup2(&settings.actions, 2, 1);
   // By way of numbers that are not in each other's way.
   posix_spawn_file_actions_adddup2(&settings.actions, socket, worker_socket);
   posix_spawn_file_actions_adddup2(&settings.actions, words, worker_words);
-  sigset_t none, all;
-  sigemptyset(&none);
-  sigfillset(&all);
-  posix_spawnattr_setsigmask(&settings.attributes, &none);
-  posix_spawnattr_setsigdefault(&settings.attributes, &all);
-  posix_spawnattr_setpgroup(&settings.attributes, 0);
-  posix_spawnattr_setflags(&settings.attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
 }
 
 std::vector<char*> pointers_to(std::vector<std::string>& texts) {
@@ -67,13 +45,6 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
   for (std::string& text : texts) pointers.push_back(text.data());
   pointers.push_back(nullptr);
   return pointers;
-}
-
-// Above the numbers that the worker's are to have, so that no dup2 closes another's source.
-int moved_up(int descriptor) {
-  const int moved = descriptor < 0 ? -1 : ::fcntl(descriptor, F_DUPFD_CLOEXEC, 16);
-  if (descriptor >= 0) ::close(descriptor);
-  return moved;
 }
 
 }  // namespace
@@ -87,9 +58,9 @@ WorkerProcess::WorkerProcess(const PythonPlace& place, const std::string& file, 
   }
   const timeval tenth{0, 100'000};  // of a second, between two questions whether the run is over
   ::setsockopt(ends[0], SOL_SOCKET, SO_RCVTIMEO, &tenth, sizeof tenth);
-  socket_ = moved_up(ends[0]);
-  const int theirs = moved_up(ends[1]);
-  words_ = moved_up(::memfd_create("sluice worker's last words", MFD_CLOEXEC));
+  socket_ = moved_above_spawned(ends[0]);
+  const int theirs = moved_above_spawned(ends[1]);
+  words_ = moved_above_spawned(::memfd_create("sluice worker's last words", MFD_CLOEXEC));
   std::vector<std::string> arguments = {place.interpreter, place.worker.string(), file, function};
   std::vector<std::string> variables;
   for (char** variable = environ; *variable != nullptr; ++variable) variables.emplace_back(*variable);

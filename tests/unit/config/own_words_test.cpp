@@ -63,6 +63,7 @@ TEST_CASE("values without an option are those of the positionals, and what is ov
   CHECK(own({"ref.fa"}) == Arguments{"--reference", "ref.fa"});
   CHECK(own({"ref.fa", "a.fq", "b.fq", "-"}) == Arguments{"--reference", "ref.fa", "--reads", "a.fq", "--reads", "b.fq", "--reads", "-"});
   CHECK(own({"--reference", "ref.fa", "a.fq"}) == Arguments{"--reference", "ref.fa", "--reads", "a.fq"});
+  CHECK(own({"--reference=ref.fa", "a.fq"}) == Arguments{"--reference=ref.fa", "--reads", "a.fq"});
   CHECK(own({"a.fq", "out"}, "positionals = [\"reads\", \"output\"]\n") == Arguments{"--reads", "a.fq", "--output", "out"});
   CHECK(own({"a", "b", "out"}, "positionals = [\"reads\", \"output\"]\n") == Arguments{"--reads", "a", "--reads", "b", "--output", "out"});
   CHECK(own({"out", "ref.fa"}, "positionals = [\"output\", \"reads\", \"reference\"]\n") == Arguments{"--output", "out", "--reference", "ref.fa"});
