@@ -2,7 +2,9 @@
 // SPDX-FileCopyrightText: The sluice authors
 // For LD_PRELOAD: the n-th call of one of the system's functions fails.
 //   FAILING_CALL=NAME@FIRST[+COUNT]   calls FIRST to FIRST + COUNT - 1 of NAME fail, counted from 1; COUNT: 1 unless given, "+" alone: all that
-//   follow FAILING_CALL_COUNTS=FILE          at the end the number of calls of NAME is written there
+//   follow
+//   FAILING_CALL_COUNTS=FILE          at the end the number of calls of NAME is written there
+// NAME `kill`: no call fails, but the process is killed (SIGKILL) before the n-th call that changes a file or a folder.
 // NAME: memory (malloc, calloc, realloc, aligned_alloc, posix_memalign, mmap of nameless memory), open, read, write, fsync, rename, close, mmap (of
 // files), thread. What the program says on standard error never fails, as the message is what is looked for.
 #define _GNU_SOURCE
@@ -10,17 +12,19 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
-enum Kind { none, memory, opening, reading, writing, syncing, renaming, closing, mapping, threads };
-static const char* const names[] = {"", "memory", "open", "read", "write", "fsync", "rename", "close", "mmap", "thread"};
+enum Kind { none, memory, opening, reading, writing, syncing, renaming, closing, mapping, threads, killing };
+static const char* const names[] = {"", "memory", "open", "read", "write", "fsync", "rename", "close", "mmap", "thread", "kill"};
 
 static enum Kind failing = none;
 static long first = 0, end = 0;
@@ -35,6 +39,9 @@ static int fails(enum Kind kind) {
   const long number = atomic_fetch_add(&counted, 1) + 1;
   return number >= first && number < end;
 }
+
+// Before a call that changes a file or a folder; always 0.
+static int changes(void) { return fails(killing) ? kill(getpid(), SIGKILL) : 0; }
 
 __attribute__((constructor)) static void begin(void) {
   const char* wish = getenv("FAILING_CALL");
@@ -132,6 +139,7 @@ static int error(int number) {
     va_start(more, flags);                                                                 \
     const mode_t mode = (flags & (O_CREAT | __O_TMPFILE)) != 0 ? va_arg(more, mode_t) : 0; \
     va_end(more);                                                                          \
+    if ((flags & (O_CREAT | O_TRUNC)) != 0) changes();                                     \
     return fails(opening) ? error(EMFILE) : NEXT(name)(path, flags, mode);                 \
   }
 OPEN(open)
@@ -142,6 +150,7 @@ OPEN(open64)
     va_start(more, flags);                                                                 \
     const mode_t mode = (flags & (O_CREAT | __O_TMPFILE)) != 0 ? va_arg(more, mode_t) : 0; \
     va_end(more);                                                                          \
+    if ((flags & (O_CREAT | O_TRUNC)) != 0) changes();                                     \
     return fails(opening) ? error(EMFILE) : NEXT(name)(folder, path, flags, mode);         \
   }
 OPEN_AT(openat)
@@ -159,17 +168,27 @@ ssize_t read(int file, void* to, size_t bytes) { return fails(reading) ? error(E
 ssize_t pread(int file, void* to, size_t bytes, off_t at) { return fails(reading) ? error(EIO) : NEXT(pread)(file, to, bytes, at); }
 ssize_t pread64(int file, void* to, size_t bytes, off_t at) { return fails(reading) ? error(EIO) : NEXT(pread)(file, to, bytes, at); }
 ssize_t write(int file, const void* from, size_t bytes) {
-  return file != STDERR_FILENO && fails(writing) ? error(ENOSPC) : NEXT(write)(file, from, bytes);
+  if (file == STDERR_FILENO) return NEXT(write)(file, from, bytes);
+  return changes() || fails(writing) ? error(ENOSPC) : NEXT(write)(file, from, bytes);
 }
 ssize_t writev(int file, const struct iovec* parts, int count) {
-  return file != STDERR_FILENO && fails(writing) ? error(ENOSPC) : NEXT(writev)(file, parts, count);
+  if (file == STDERR_FILENO) return NEXT(writev)(file, parts, count);
+  return changes() || fails(writing) ? error(ENOSPC) : NEXT(writev)(file, parts, count);
 }
-ssize_t pwrite(int file, const void* from, size_t bytes, off_t at) { return fails(writing) ? error(ENOSPC) : NEXT(pwrite)(file, from, bytes, at); }
-ssize_t pwrite64(int file, const void* from, size_t bytes, off_t at) { return fails(writing) ? error(ENOSPC) : NEXT(pwrite)(file, from, bytes, at); }
-int fsync(int file) { return fails(syncing) ? error(EIO) : NEXT(fsync)(file); }
-int fdatasync(int file) { return fails(syncing) ? error(EIO) : NEXT(fdatasync)(file); }
-int rename(const char* from, const char* to) { return fails(renaming) ? error(EIO) : NEXT(rename)(from, to); }
-int renameat(int a, const char* from, int b, const char* to) { return fails(renaming) ? error(EIO) : NEXT(renameat)(a, from, b, to); }
+ssize_t pwrite(int file, const void* from, size_t bytes, off_t at) {
+  return changes() || fails(writing) ? error(ENOSPC) : NEXT(pwrite)(file, from, bytes, at);
+}
+ssize_t pwrite64(int file, const void* from, size_t bytes, off_t at) { return pwrite(file, from, bytes, at); }
+int fsync(int file) { return changes() || fails(syncing) ? error(EIO) : NEXT(fsync)(file); }
+int fdatasync(int file) { return changes() || fails(syncing) ? error(EIO) : NEXT(fdatasync)(file); }
+int rename(const char* from, const char* to) { return changes() || fails(renaming) ? error(EIO) : NEXT(rename)(from, to); }
+int renameat(int a, const char* from, int b, const char* to) { return changes() || fails(renaming) ? error(EIO) : NEXT(renameat)(a, from, b, to); }
+// That one may fail without harm; these can't be told to.
+int renameat2(int a, const char* from, int b, const char* to, unsigned flags) { return changes() ? -1 : NEXT(renameat2)(a, from, b, to, flags); }
+int unlink(const char* path) { return changes() ? -1 : NEXT(unlink)(path); }
+int flock(int file, int how) { return changes() ? -1 : NEXT(flock)(file, how); }
+int ftruncate(int file, off_t bytes) { return changes() ? -1 : NEXT(ftruncate)(file, bytes); }
+int fchmod(int file, mode_t mode) { return changes() ? -1 : NEXT(fchmod)(file, mode); }
 // The number is free afterwards, as on Linux, where what was written may be lost all the same.
 int close(int file) {
   const int closed = NEXT(close)(file);

@@ -4,7 +4,8 @@
 // A file that appears under its name complete or not at all, with the owner and permissions of what it replaces. It grows under a hidden name beside
 // the final one (".NAME.xxxxxx.partial"), locked for as long as its process lives; publish() syncs and renames it. What a killed process left behind
 // is removed by the next one that stages the same name: nobody holds its lock any more, it is the user's own, and the six letters of its name are
-// made of its inode, so that no file that was named or copied by others is taken for one.
+// made of its inode, so that no file that was named or copied by others is taken for one; or nothing is in it (its process was killed before it
+// had that name).
 //
 // For index files that a stage makes beside its inputs. Outputs of a run go through sluice::OutputFile: they wait for the end of the run.
 
@@ -249,7 +250,7 @@ class StagedFile {
   static bool is_own(const std::filesystem::path& file, const struct stat& info) {
     const std::string name = file.filename().string();
     return S_ISREG(info.st_mode) && info.st_uid == ::geteuid() &&
-           name.substr(name.size() - hidden_suffix.size() - random_length, random_length) == letters_of(info.st_ino);
+           (info.st_size == 0 || name.substr(name.size() - hidden_suffix.size() - random_length, random_length) == letters_of(info.st_ino));
   }
   static std::string letters_of(ino_t inode) {
     auto bits = (static_cast<std::uint64_t>(inode) + 0x51C5) * 0x9E3779B97F4A7C15;  // spread over all digits

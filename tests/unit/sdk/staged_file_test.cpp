@@ -131,6 +131,14 @@ TEST_CASE("what a killed process left is removed by the next one that stages the
   CHECK(folder.names().size() == others.size() + 3);
 }
 
+TEST_CASE("what a process left that was killed before its file had its name is removed, too") {
+  const Folder folder;
+  folder.write(".index.abc123.partial", "");
+  CHECK(StagedFile::is_left_behind(folder.path(".index.abc123.partial"), folder.path("index")));
+  StagedFile(folder.path("index")).publish();
+  CHECK(folder.names() == Names{"index"});
+}
+
 TEST_CASE("a file that was named or copied by others is never taken for what a killed process left") {
   const Folder folder;
   folder.write(".index.abc123.partial", "the user's");
