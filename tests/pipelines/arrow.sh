@@ -30,8 +30,8 @@ signal=(--signal r.blow5 --reads r.fastq.gz --alignments r.bam --reference ref.f
 both plain output eventalign "${signal[@]}"
 both full output eventalign "${signal[@]}" --print-read-names --scale-events --samples --signal-index
 both collapsed output eventalign "${signal[@]}" --collapse-events --summary /dev/null
-both m6anet output eventalign "${signal[@]}" --format m6anet
-both m6anet_names output eventalign "${signal[@]}" --format m6anet --print-read-names
+both m6anet output eventalign "${signal[@]}" --format m6anet-f5c
+both m6anet_names output eventalign "${signal[@]}" --format m6anet-f5c --print-read-names
 both summary summary eventalign "${signal[@]}" --output /dev/null
 both kmers output resquiggle --signal r.blow5 --reads r.fastq.gz --max-bad-reads 0.5
 both calls output methylation "${signal[@]}"

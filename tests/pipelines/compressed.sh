@@ -33,7 +33,7 @@ signal=(--signal r.blow5 --reads r.fastq.gz --alignments r.bam --reference ref.f
 
 all_ways contigs.fa output synthetic_reference --length 200000 --seed 3
 all_ways events.tsv output eventalign "${signal[@]}"
-all_ways m6anet.tsv output eventalign "${signal[@]}" --format m6anet
+all_ways m6anet.tsv output eventalign "${signal[@]}" --format m6anet-f5c
 all_ways events.sam output eventalign "${signal[@]}" --format sam
 all_ways events.paf output eventalign "${signal[@]}" --format paf
 all_ways summary.tsv summary eventalign "${signal[@]}" --output /dev/null

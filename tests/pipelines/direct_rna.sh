@@ -29,6 +29,20 @@ align f5c.tsv --compat f5c --min-recalib-events 50
 read -r reads right < <(begins f5c.tsv)
 [ "$right" -lt $((reads / 2)) ] || fail "--compat f5c leaves the adapters out: $right of $reads"
 
+# What m6anet and xpore read: the same with any threads, and sites of every transcript.
+run simulate_rna --reference transcripts.fa --seed 6 --reads 200 --mean-length 900 --output-prefix sites
+for threads in 1 4; do
+  for format in m6anet xpore; do
+    mkdir "$format.$threads"
+    run eventalign --signal sites.blow5 --alignments sites.bam --reference transcripts.fa --kmer-model-size 5 --format $format --output $format.$threads --threads $threads
+  done
+done
+for format in m6anet xpore; do diff -r $format.1 $format.4 || fail "$format: other bytes with four threads"; done
+[ "$(cut -d, -f1 xpore.1/data.readcount | sort -u | wc -l)" = 5 ] || fail "xpore: not all transcripts have reads"
+[ "$(wc -l <m6anet.1/data.info)" = $(($(wc -l <m6anet.1/data.json) + 1)) ] && [ "$(wc -l <m6anet.1/data.json)" -gt 20 ] || fail "m6anet: $(wc -l <m6anet.1/data.json) sites"
+if run eventalign --signal sites.blow5 --alignments sites.bam --reference transcripts.fa --format m6anet --output m6anet.1 2>refused.txt; then fail "9-mers are taken for m6anet"; fi
+grep -q -- "--kmer-model-size 5" refused.txt || fail "no remedy for 9-mers: $(cat refused.txt)"
+
 # Tails. Lengths are gamma-distributed around 80, and found within a fifth or 10 bases.
 simulate --reads 80 --mean-length 700 --tail-length 80 --estimate-poly-a --output-prefix tailed
 zcat tailed.fastq.gz | cut -f1 >untagged.fastq

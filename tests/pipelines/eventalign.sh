@@ -18,7 +18,7 @@ all_forms() { # [options]
   run --output plain.tsv --summary summary.tsv "$@"
   run --output full.tsv --print-read-names --scale-events --samples --signal-index "$@"
   run --output collapsed.tsv --collapse-events "$@"
-  run --output m6anet.tsv --format m6anet "$@"
+  run --output m6anet.tsv --format m6anet-f5c "$@"
   run --output all.paf --format paf "$@"
   run --output two.sam --format sam "$@"
   run --output one.sam --format sam --sam-version 1 "$@"

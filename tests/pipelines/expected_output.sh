@@ -109,7 +109,7 @@ same "$real/expected/f5c_eventalign.core.names_scaled_samples_index.tsv.xz" "$wo
 real_events events.tsv.gz "${core[@]}" --print-read-names --collapse-events --signal-index
 gzip -dc "$work/events.tsv.gz" >"$work/events.tsv"
 same "$real/expected/f5c_eventalign.core.collapse.tsv.xz" "$work/events.tsv"
-real_events events.tsv "${core[@]}" --format m6anet --print-read-names
+real_events events.tsv "${core[@]}" --format m6anet-f5c --print-read-names
 same "$real/expected/f5c_eventalign.core.m6anet.tsv.xz" "$work/events.tsv"
 real_events events.sam --format sam
 same_records "$real/expected/f5c_eventalign.sam.gz" "$work/events.sam"

@@ -33,7 +33,7 @@ struct Columns {
 // Declares what every form needs, and what `columns` says.
 template <class Stage>
 void describe_rows(Describe<Stage>& d, const Columns& columns) {
-  d.sink("read").work_unit("row").concatenates();
+  d.sink("read").work_unit("row");
   d.uses("reference", "contig", "the sequences that the reads are aligned to");
   d.needs("read_id", "utf8", "name of the read").needs("contig", "utf8", "name of the reference sequence");
   d.needs("is_reverse", "u8", "1 if the read aligned to the reverse strand");

@@ -54,6 +54,7 @@ class EventSam {
         "shift). Version 1: nanopolish's records, whose CIGAR counts events instead of bases. Records are f5c 1.6's, eventalign --sam. Records of "
         "reads that failed, or without aligned events, are not written.");
     describe_rows(d, columns);
+    d.concatenates();
     d.needs("bam_record", "binary", "the alignment record, as alignment_reader gives it").needs("mapq", "u8", "mapping quality");
     d.uses("model", "kmer", "the nucleotide model that the events were aligned with");
     d.option("output", &Parameters::output, "where to write: .bam by the name, else SAM; .gz: SAM as BGZF; - is standard output, as SAM")

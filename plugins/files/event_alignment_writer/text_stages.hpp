@@ -56,6 +56,7 @@ class EventTable : public LineSink {
         "One line per aligned event: where it lies on the reference, its mean, standard deviation and duration, and what the k-mer model expects "
         "there. Byte-compatible with f5c 1.6 eventalign. A name that ends with .gz makes BGZF, .arrow an Arrow IPC file.");
     describe_rows(d, columns);
+    d.concatenates();
     d.uses("model", "kmer", "the nucleotide model that the events were aligned with");
     d.option("output", &Parameters::output, "where to write the table; .gz: BGZF; .zst: zstd; .arrow: Arrow IPC; - is standard output")
         .required()
@@ -125,6 +126,7 @@ class M6anetTable : public LineSink {
         "with f5c 1.6 eventalign --m6anet: on reverse records no event matches, and the means are not numbers. A name that ends with .gz makes "
         "BGZF.");
     describe_rows(d, columns);
+    d.concatenates();
     d.uses("model", "kmer", "the nucleotide model that the events were aligned with");
     d.option("output", &Parameters::output, "where to write the table; .gz: BGZF; .zst: zstd; .arrow: Arrow IPC; - is standard output")
         .required()
@@ -172,6 +174,7 @@ class EventPaf : public LineSink {
         "One line per read: its samples as the query, the contig's k-mers as the target, and in the tag ss the samples of every k-mer. "
         "Byte-compatible with f5c 1.6 eventalign --paf. A name that ends with .gz makes BGZF, .arrow an Arrow IPC file.");
     describe_rows(d, columns);
+    d.concatenates();
     d.needs("sample_count", "i64", "samples of the read");
     d.uses("model", "kmer", "the nucleotide model that the events were aligned with");
     d.option("output", &Parameters::output, "where to write; .gz: BGZF; .zst: zstd; .arrow: Arrow IPC; - is standard output").required().writes();
@@ -214,6 +217,7 @@ class EventSummary : public LineSink {
         "The columns of f5c 1.6 eventalign --summary, with its constants for what signal files do not hold. A name that ends with .gz makes BGZF, "
         ".arrow an Arrow IPC file.");
     describe_rows(d, columns);
+    d.concatenates();
     d.option("output", &Parameters::output, "where to write the summary; .gz: BGZF; .zst: zstd; .arrow: Arrow IPC; - is standard output")
         .required()
         .writes();

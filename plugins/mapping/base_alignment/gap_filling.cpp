@@ -78,6 +78,14 @@ void align_codes(const AlignmentSettings& settings, const Piece& piece, TieOrder
   align(settings.scores, problem, memory.rows, result);
 }
 
+// Does the reverse complement align locally, with that score at least?
+bool opposite_strand_aligns(const Scores& scores, Codes query, Codes target, std::int32_t wanted, AlignmentMemory& memory) {
+  memory.query.resize(query.size());
+  std::transform(query.rbegin(), query.rend(), memory.query.begin(),
+                 [](std::uint8_t code) { return code < 4 ? static_cast<std::uint8_t>(3 - code) : code; });
+  return aligns_locally(scores, memory.query, target, wanted, memory.local);
+}
+
 }  // namespace
 
 Problem problem_of(const Piece& piece, TieOrder ties) {
@@ -114,13 +122,6 @@ void append(std::vector<std::uint32_t>& cigar, const std::vector<std::uint32_t>&
   cigar.insert(cigar.end(), from, later.end());
 }
 
-LocalEnd align_opposite_strand(const Scores& scores, Codes query, Codes target, AlignmentMemory& memory) {
-  memory.query.resize(query.size());
-  std::transform(query.rbegin(), query.rend(), memory.query.begin(),
-                 [](std::uint8_t code) { return code < 4 ? static_cast<std::uint8_t>(3 - code) : code; });
-  return align_locally(scores, memory.query, target, memory.local);
-}
-
 Fall look_for_fall(const AlignmentSettings& settings, const Piece& piece, AlignmentMemory& memory) {
   const Scores& scores = settings.scores;
   const std::vector<std::uint32_t>& cigar = memory.piece.cigar;
@@ -143,10 +144,10 @@ Fall look_for_fall(const AlignmentSettings& settings, const Piece& piece, Alignm
   const std::int32_t on_query = search.query_end - search.query_begin, on_target = search.target_end - search.target_begin;
   if (settings.find_inversions && search.deepest > settings.z_drop_inversion && on_query < settings.max_gap && on_target < settings.max_gap &&
       on_query > 0 && on_target > 0) {
-    const std::int32_t score = align_opposite_strand(scores, part(piece.query, search.query_begin, search.query_end),
-                                                     part(piece.target, search.target_begin, search.target_end), memory)
-                                   .score;
-    if (score >= settings.min_chain_score * scores.match && score >= settings.min_score) return Fall::inversion;
+    const std::int32_t wanted = std::max(settings.min_chain_score * scores.match, settings.min_score);
+    if (opposite_strand_aligns(scores, part(piece.query, search.query_begin, search.query_end),
+                               part(piece.target, search.target_begin, search.target_end), wanted, memory))
+      return Fall::inversion;
   }
   return search.deepest > settings.z_drop ? Fall::break_off : Fall::none;
 }

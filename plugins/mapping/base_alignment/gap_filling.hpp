@@ -43,7 +43,4 @@ enum class Fall : std::uint8_t { none, break_off, inversion };
 // Does the score along the path in memory.piece fall so far that the alignment should end there, and does the opposite strand explain why?
 Fall look_for_fall(const AlignmentSettings& settings, const Piece& piece, AlignmentMemory& memory);
 
-// The local alignment of the reverse complement.
-LocalEnd align_opposite_strand(const Scores& scores, Codes query, Codes target, AlignmentMemory& memory);
-
 }  // namespace sluice::base_alignment

@@ -58,6 +58,9 @@ class HitAligner {
   // The alignment of what lies between two parts of a hit with the read's opposite strand, if it is an inversion.
   std::optional<AlignedHit> find_inversion(const ReadStrands& read, const AlignedHit& left, const AlignedHit& right);
 
+  // Behind a read: memory that only few need.
+  void give_back() { memory_.rows.give_back(); }
+
  private:
   struct Ends {
     Point begin, end;

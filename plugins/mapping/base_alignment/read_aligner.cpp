@@ -125,6 +125,7 @@ void ReadAligner::finish(std::int32_t repeat_length, ReadState& state) {
     drop_secondary_hits(settings_, ranking_, hits);
   }
   set_mapping_quality(settings_, repeat_length, hits);
+  aligner_.give_back();
 }
 
 std::vector<AlignedHit>& ReadAligner::align(const ReadHits& read) {

@@ -9,6 +9,7 @@
 #include "kmer_model/model_file.hpp"
 #include "kmer_model/model_store.hpp"
 #include "kmer_model/model_text.hpp"
+#include "kmer_model/shorter_kmers.hpp"
 #include "kmer_model/synthetic_methylation.hpp"
 
 namespace sluice::kmer_model {
@@ -24,6 +25,7 @@ class KmerModelResource {
     bool synthetic_methylation = false;
     std::string motif = "cpg";
     std::string if_missing = "fail";
+    std::optional<std::int32_t> kmer_size;
   };
   static void describe(Describe<KmerModelResource>& d) {
     d.id("kmer_model").summary("loads a k-mer model: the expected current of every k-mer").resource("kmer");
@@ -49,6 +51,10 @@ class KmerModelResource {
     d.option("if_missing", &Parameters::if_missing,
              "where no model of the pore is built in or was added: fail, or give a model without rows and warn")
         .choices({"fail", "empty"});
+    d.option("kmer_size", &Parameters::kmer_size,
+             "make a nucleotide model of k-mers of so many bases of a longer one: means over the bases beside them; without it the model as it is")
+        .range(1, max_k)
+        .unit("bases");
     d.uses("signal", "signal_file", "the file whose header says the pore", Needed::optional);
     d.gives("level_mean", "f32", "expected current of the k-mer, pA");
     d.gives("level_stdv", "f32", "its standard deviation, pA");
@@ -61,13 +67,15 @@ class KmerModelResource {
       throw Failure::usage("synthetic_methylation needs alphabet = \"methylation\"", "set alphabet, or leave synthetic_methylation out");
     if (!p.path || p.path->empty()) refuse_rna(p, p.pore);
     parse_motif(p.motif);
+    if (p.kmer_size && p.alphabet != "nucleotide") throw Failure::usage("a methylation model of shorter k-mers can't be made", "leave kmer_size out");
   }
 
   KmerModelResource(const Setup& setup, const Parameters& p)
       : alphabet_(p.alphabet == "methylation" ? Alphabet::methylation : Alphabet::nucleotide),
         synthetic_(p.synthetic_methylation),
         motif_(parse_motif(p.motif)),
-        pore_(p.pore) {
+        pore_(p.pore),
+        kmer_size_(static_cast<std::uint32_t>(p.kmer_size.value_or(0))) {
     const bool has_signal = setup.has_resource("signal");
     if (p.pore == "auto") {
       pore_ = has_signal ? pore_of(setup.resource("signal").attribute("chemistry")) : "";
@@ -115,6 +123,15 @@ class KmerModelResource {
     if (synthetic_) {
       model = synthesize(model, motif_);
       call.warn("the methylation model is synthetic (made up from '" + source_ + "'): calls on real reads mean nothing");
+    }
+    if (kmer_size_ > model.k)
+      throw Failure::usage(
+          "model '" + source_ + "' has " + std::to_string(model.k) + "-mers, and " + std::to_string(kmer_size_) + "-mers are asked for",
+          "give --kmer-model-size " + std::to_string(model.k) + " or less, or leave it out");
+    if (kmer_size_ > 0 && kmer_size_ < model.k) {
+      std::uint32_t first = 0;
+      model = shortened(model, kmer_size_, first);
+      call.info("bases " + std::to_string(first + 1) + " to " + std::to_string(first + kmer_size_) + " of the k-mers of '" + source_ + "' are used");
     }
     out.set_rows(static_cast<std::int64_t>(model.level_mean.size()));
     give(out, "level_mean", model.level_mean);
@@ -202,6 +219,7 @@ class KmerModelResource {
   bool synthetic_, is_built_in_ = false;
   Motif motif_;
   std::string pore_, path_, source_;
+  std::uint32_t kmer_size_;
 };
 
 // Source: the models that there are. What `sluice model` runs.

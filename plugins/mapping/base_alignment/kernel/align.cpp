@@ -90,9 +90,7 @@ void align_ends(const Scores& scores, const Problem& problem, MatrixRows& rows, 
     constexpr int vectors = width / static_cast<int>(hn::MaxLanes(Tag()));
     return align_in_narrow_band<NarrowBand<pieces, may_be_ambiguous, vectors, Tag> >(scores, problem, rows, result);
   };
-  if (in_band.template operator()<32>() || in_band.template operator()<64>() || in_band.template operator()<128>())
-    rows.finish();
-  else
+  if (!in_band.template operator()<32>() && !in_band.template operator()<64>() && !in_band.template operator()<128>())
     align_by_rows<pieces, may_be_ambiguous>(scores, problem, rows, result);
 }
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #pragma once
-// The best local alignment's score and end, by which inversions are found (Farrar's striped Smith-Waterman as minimap2 2.24 has it).
+// The best local alignment's score and end, by which inversions are found (Farrar's striped Smith-Waterman as minimap2 2.24 has it: A.22 of the
+// specification).
 
 #include <cstdint>
+#include <sluice/kept_buffer.hpp>
 #include <span>
-#include <vector>
 
 #include "base_alignment/kernel/problem.hpp"
 
@@ -18,11 +19,19 @@ struct LocalEnd {
   std::int32_t query = 0, target = 0;
 };
 
+// Reusable memory.
 struct LocalRows {
-  std::vector<std::int32_t> score, deletion;
+  static constexpr std::size_t most_kept = 4U << 20U;  // bytes
+  KeptBuffer<std::uint8_t> bytes;
 };
 
 // Codes as in Problem; neither is empty. One piece of gap costs, the first.
 LocalEnd align_locally(const Scores& scores, std::span<const std::uint8_t> query, std::span<const std::uint8_t> target, LocalRows& rows);
+// Does that score come to `wanted`? For less work: most pairs that are asked about have nothing in common.
+bool aligns_locally(const Scores& scores, std::span<const std::uint8_t> query, std::span<const std::uint8_t> target, std::int32_t wanted,
+                    LocalRows& rows);
+
+// The definition of what align_locally computes, in plain loops.
+LocalEnd align_locally_plainly(const Scores& scores, std::span<const std::uint8_t> query, std::span<const std::uint8_t> target);
 
 }  // namespace sluice::base_alignment

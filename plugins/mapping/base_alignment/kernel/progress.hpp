@@ -124,7 +124,6 @@ inline void finish(const Problem& problem, std::int32_t score, MatrixRows& rows,
   } else if (result.best_target >= 0) {
     rows.trace(result.best_target, result.best_query, problem.ties, result.cigar);
   }
-  rows.finish();
 }
 
 }  // namespace sluice::base_alignment

@@ -7,6 +7,15 @@
 namespace sluice::base_alignment {
 namespace {
 constexpr std::size_t kept_steps = std::size_t{64} << 20;
+constexpr std::size_t most_steps_at_once = std::size_t{256} << 20;
+
+// At most so many steps: all rows, each as wide as the band or the shorter sequence, in whole blocks.
+std::size_t steps_of(const Problem& problem) {
+  const std::int32_t shorter = std::min(problem.target_length, problem.query_length);
+  const std::int32_t width = problem.band < 0 ? shorter : std::min(shorter, problem.band + 1);
+  return (static_cast<std::size_t>(problem.target_length) + static_cast<std::size_t>(problem.query_length)) *
+         (static_cast<std::size_t>(width) + 2 * static_cast<std::size_t>(block_cells));
+}
 }  // namespace
 
 void MatrixRows::start_sequences(const Problem& problem) {
@@ -47,9 +56,11 @@ void MatrixRows::start(const Problem& problem, const Scores& scores) {
   start_sequences(problem);
   rows_.clear();
   steps_.clear();
+  // Growing would copy them, and touch three times the memory. What is not written to is never there.
+  steps_.reserve(std::min(steps_of(problem), most_steps_at_once) + slack);
 }
 
-void MatrixRows::finish() { steps_.give_back_beyond(kept_steps); }
+void MatrixRows::give_back() { steps_.give_back_beyond(kept_steps); }
 
 void MatrixRows::trace(std::int32_t from_target, std::int32_t from_query, TieOrder ties, std::vector<std::uint32_t>& cigar) const {
   trace_path(from_target, from_query, ties, cigar, [&](std::int32_t i, std::int32_t j, std::uint8_t& state) {

@@ -55,8 +55,8 @@ class MatrixRows {
   }
   // Room for `bytes` steps of rows that the caller locates itself.
   std::uint8_t* all_steps(std::size_t bytes) { return steps_.start(bytes, slack); }
-  // Gives memory back that only few problems need.
-  void finish();
+  // Gives memory back that only few reads need; behind all problems of one.
+  void give_back();
   // Appends the path that ends at (target, query), in the order of `ties`.
   void trace(std::int32_t target, std::int32_t query, TieOrder ties, std::vector<std::uint32_t>& cigar) const;
 
