@@ -72,6 +72,13 @@ for part_bases in 150000 40000 1; do
   echo "same bytes: --part-bases $part_bases"
 done
 got=0
+# A bound on coverage that nothing reaches changes nothing; one that is reached leaves reads that are nearly as right, whatever the threads.
+correct --reads reads.fq --max-coverage 100000 --output now.fa && cmp now.fa corrected.fa || fail "a bound that nothing reaches gives other bytes"
+for threads in 1 3; do correct --reads reads.fq --max-coverage 12 --threads $threads --output bounded.$threads.fa; done
+cmp bounded.1.fa bounded.3.fa || fail "--max-coverage: other bytes with other threads"
+[ "$(wrong_kmers bounded.1.fa truth.fa)" -lt 60000 ] || fail "--max-coverage 12: $(wrong_kmers bounded.1.fa truth.fa) wrong 17-mers in a million"
+"$sluice" run overlap --quiet --reads reads.fq --part-bases 40000 --max-coverage 12 --output never.paf 2>errors && fail "--max-coverage is ignored in parts"
+grep -q -- "--part-bases 0" errors || fail "--max-coverage in parts: $(cat errors)"
 "$sluice" run overlap --quiet --reads reads.fq --part-bases 40000 --occ-dist 500 --output never.paf 2>errors || got=$?
 [ "$got" = 2 ] && grep -q "occ_dist" errors && [ ! -e never.paf ] || fail "--occ-dist with an index in parts: exit code $got: $(cat errors)"
 gzip -k reads.fq

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
+#include <cmath>
 #include <cstdio>
 #include <memory>
 #include <optional>
@@ -38,6 +39,7 @@ class MinimizerIndexResource {
     std::string seeds = "minimizer";
     Path save;
     std::int64_t part_bases = 0;
+    std::optional<std::int32_t> max_coverage;
     std::string verify = "large";
   };
 
@@ -64,6 +66,11 @@ class MinimizerIndexResource {
              "one part, as an index that is saved or loaded is in any case")
         .range(0, std::int64_t{1} << 50)
         .unit("bases");
+    d.option(
+         "max_coverage", &Parameters::max_coverage,
+         "of sequences that lie over each other more often, so many chosen at random are found; 0: all, with a warning where that takes long; left "
+         "out: all. Not with an index that was made before, or in parts")
+        .range(0, 1e9);
     d.option("verify", &Parameters::verify, "large: of an index file of more than 4 GiB check the checksums of small parts only; full: all of them")
         .choices({"large", "full"});
     d.gives("contig_length", "list<i32>", "bases of each contig")
@@ -97,6 +104,7 @@ class MinimizerIndexResource {
     const std::string begin = first_bytes(path, index_magic.size());
     IndexSource source = source_of(path);
     MinimizerIndex index;
+    if (begin == index_magic || begin.starts_with("MMI")) refuse_coverage("that was made before", "give the sequences themselves");
     if (begin == index_magic) {
       LoadedIndex loaded = map_index(path, parameters_.verify == "full" ? Verify::full : Verify::large, for_each);
       compare_with_parameters(loaded.index.view);
@@ -120,11 +128,13 @@ class MinimizerIndexResource {
       const MinimizerParts sketched = has_table ? sketch_parts(reference, parameters, sketch_kernels()) : MinimizerParts{};
       std::vector<std::int64_t> part_begin = part_begins(reference, has_table && !saved ? parameters_.part_bases : 0);
       if (part_begin.size() > 2) {
+        refuse_coverage("in parts", "give --part-bases 0");
         auto counts = minimizer_table::count_minimizers(sketched, frequent_above, for_each);
         call.count("parts", static_cast<double>(part_begin.size() - 1));
         index = make_index_in_parts(parameters, std::move(reference), std::move(part_begin), std::move(counts));
       } else {
-        MinimizerTable table = build_table(sketched, for_each);
+        MinimizerTable table = build_table(sketched, for_each, build_bytes, static_cast<std::size_t>(parameters_.max_coverage.value_or(0)));
+        if (parameters_.max_coverage == 0) warn_of_coverage(call, table);
         index = make_index(parameters, std::move(reference), std::move(table));
       }
     }
@@ -138,6 +148,22 @@ class MinimizerIndexResource {
   }
 
  private:
+  void refuse_coverage(const std::string& what, const char* remedy) const {
+    if (parameters_.max_coverage.value_or(0) > 0) throw Failure::usage("--max-coverage does not work with an index " + what, remedy);
+  }
+  // All against all take time by pairs of equal minimizers, some ten million a second and thread; of deep data most of them are of one place.
+  static void warn_of_coverage(const Call& call, const MinimizerTable& table) {
+    constexpr double many_pairs = 1e9, deep = 100;
+    double positions = 0, pairs = 0;
+    for (std::size_t i = 0; i < table.occurrence_count.size(); ++i) {
+      const double count = table.occurrence_count[i], all = count * static_cast<double>(table.occurrence_minimizers[i]);
+      positions += all;
+      pairs += all * count;
+    }
+    if (pairs < many_pairs || pairs < deep * positions) return;
+    call.warn("a minimizer of the reads is in " + std::to_string(std::llround(pairs / positions)) + " others, and all of them are compared, some " +
+              std::to_string(std::llround(pairs / 1e7)) + " CPU seconds; --max-coverage 400 compares with so many");
+  }
   static constexpr const char* text_endings = ".fasta .fa .fastq .fq .fasta.gz .fa.gz .fastq.gz .fq.gz";
   // An index file says of which file it is, and of one only.
   void check_several(const std::vector<std::string>& paths) const {

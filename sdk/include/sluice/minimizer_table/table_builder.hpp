@@ -117,6 +117,27 @@ inline void sort_by_key(std::vector<Keyed>& keyed, std::vector<Keyed>& sorted, s
   }
 }
 
+// Of a minimizer of more positions than `most` those on the contigs with the smallest hashes stay, in their order: of all minimizers of a place the
+// same contigs, as far as they have them.
+inline void keep_positions(std::vector<Keyed>& sorted, std::size_t most) {
+  const auto before = [](const Keyed& a, const Keyed& b) {
+    const std::uint64_t of_a = minimizer_key(a.position >> 32), of_b = minimizer_key(b.position >> 32);
+    return of_a != of_b ? of_a < of_b : a.position < b.position;
+  };
+  auto kept = sorted.begin();
+  for (auto begin = sorted.begin(), end = begin; begin != sorted.end(); begin = end) {
+    for (end = begin + 1; end != sorted.end() && end->key == begin->key;) ++end;
+    auto last = end;
+    if (static_cast<std::size_t>(end - begin) > most) {
+      last = begin + static_cast<std::ptrdiff_t>(most);
+      std::nth_element(begin, last, end, before);
+      std::sort(begin, last, [](const Keyed& a, const Keyed& b) { return a.position < b.position; });
+    }
+    kept = std::move(begin, last, kept);
+  }
+  sorted.erase(kept, sorted.end());
+}
+
 inline void make_entries(const std::vector<Keyed>& sorted, Partition& out) {
   std::size_t distinct = 0, repeated = 0, singles = 0;
   for (std::size_t begin = 0, end = 0; begin < sorted.size(); begin = end) {
@@ -179,7 +200,7 @@ class KeyPartitions {
   std::size_t begin_of(std::size_t group) const { return partitions_ * group / groups_; }
 
   // take(p, sorted): partition begin_of(group) + p with its minimizers by key, those of one key by position; on several threads.
-  template <class Take>
+  template <class Take>  // take may change `sorted`
   void make_group(std::size_t group, Take&& take) {
     const std::size_t begin = begin_of(group), end = begin_of(group + 1);
     std::vector<PartMinimizers> made(parts_.count);
@@ -235,8 +256,8 @@ class KeyPartitions {
 class TableBuilder {
  public:
   // Each minimizer twice: as one of a part and as an entry.
-  TableBuilder(const MinimizerParts& parts, const ForEach& for_each, std::size_t memory)
-      : for_each_(for_each), keys_(parts, for_each, 2 * sizeof(Keyed), memory) {}
+  TableBuilder(const MinimizerParts& parts, const ForEach& for_each, std::size_t memory, std::size_t most_positions)
+      : for_each_(for_each), most_positions_(most_positions), keys_(parts, for_each, 2 * sizeof(Keyed), memory) {}
 
   MinimizerTable build() {
     for (std::size_t group = 0; group < keys_.groups(); ++group) add_group(group);
@@ -256,7 +277,10 @@ class TableBuilder {
   void add_group(std::size_t group) {
     const std::size_t begin = keys_.begin_of(group), end = keys_.begin_of(group + 1);
     std::vector<Partition> partitions(end - begin);
-    keys_.make_group(group, [&](std::size_t p, const std::vector<Keyed>& sorted) { make_entries(sorted, partitions[p]); });
+    keys_.make_group(group, [&](std::size_t p, std::vector<Keyed>& sorted) {
+      if (most_positions_ > 0) keep_positions(sorted, most_positions_);
+      make_entries(sorted, partitions[p]);
+    });
 
     std::uint64_t distinct = 0;
     for (const Partition& partition : partitions) distinct += partition.entries.size();
@@ -288,6 +312,7 @@ class TableBuilder {
   }
 
   const ForEach& for_each_;
+  std::size_t most_positions_;
   KeyPartitions keys_;
   std::uint64_t next_slot_ = 0;
   std::map<std::uint32_t, std::uint64_t> occurrences_;
@@ -296,9 +321,10 @@ class TableBuilder {
 
 }  // namespace detail
 
-// The table does not depend on the number of threads.
-inline MinimizerTable build_table(const MinimizerParts& parts, const ForEach& for_each, std::size_t memory = build_bytes) {
-  return detail::TableBuilder(parts, for_each, memory).build();
+// The table does not depend on the number of threads. most_positions: see keep_positions; 0: all stay.
+inline MinimizerTable build_table(const MinimizerParts& parts, const ForEach& for_each, std::size_t memory = build_bytes,
+                                  std::size_t most_positions = 0) {
+  return detail::TableBuilder(parts, for_each, memory, most_positions).build();
 }
 
 }  // namespace sluice::minimizer_table

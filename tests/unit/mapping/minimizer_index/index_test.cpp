@@ -11,6 +11,7 @@
 #include <iterator>
 #include <map>
 #include <random>
+#include <set>
 #include <sluice/testing.hpp>
 #include <string>
 #include <thread>
@@ -338,4 +339,32 @@ TEST_CASE("an index of minimap2 gives the minimizers that the sequences give") {
     const Result result = load({{"path", broken}});
     REQUIRE((result.status == SLUICE_OK || result.status == SLUICE_ERROR_INPUT));
   }
+}
+
+TEST_CASE("of a minimizer with more positions than asked for those of the same contigs stay, whatever the threads") {
+  // 300 contigs of the same bases, each with a few of its own.
+  std::mt19937 random(8);
+  const auto bases = [&](std::size_t count) {
+    std::string text(count, 'A');
+    for (char& base : text) base = "ACGT"[random() % 4];
+    return text;
+  };
+  const std::string shared = bases(2000);
+  std::string fasta;
+  for (int i = 0; i < 300; ++i) fasta += ">c" + std::to_string(i) + "\n" + shared + bases(200) + "\n";
+  const TemporaryFolder folder;
+  ReferenceBases reference = read_sequences({write(folder, "c.fa", fasta)}, sketch_kernels(), [] { return false; });
+  const MinimizerParts parts = sketch_parts(reference, {15, 10}, sketch_kernels());
+  const MinimizerTable all = build_table(parts, one_thread), some = build_table(parts, one_thread, build_bytes, 40),
+                       more_threads = build_table(parts, on_threads(3), build_bytes / 100000, 40);
+  CHECK(all.occurrence_count.back() >= 300);
+  CHECK(some.occurrence_count.back() == 40);
+  CHECK(some.occurrence_count.front() == 1);
+  CHECK(some.occurrence_minimizers.front() == all.occurrence_minimizers.front());
+  CHECK(std::equal(some.positions.span().begin(), some.positions.span().end(), more_threads.positions.span().begin(),
+                   more_threads.positions.span().end()));
+  std::set<std::uint64_t> contigs;
+  for (const std::uint64_t position : some.positions.span())
+    if ((position & 0xFFFFFFFF) >> 1 < 1900) contigs.insert(position >> 32);  // what lies behind is near their own bases
+  CHECK(contigs.size() == 40);
 }
