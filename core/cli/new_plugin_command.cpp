@@ -6,6 +6,9 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "cli/option_parser.hpp"
 #include "session/exit_code.hpp"
@@ -47,19 +50,16 @@ std::string substituted(std::string text, const std::string& name) {
   return text;
 }
 
-enum class Language { cpp, python };
-
 // Installed, else in the build tree beside the program.
-fs::path template_folder(Language language) {
+fs::path template_folder(const std::string& name) {
   std::error_code error;
-  const std::string name = language == Language::python ? "template_python" : "template";
   const fs::path program = fs::read_symlink("/proc/self/exe", error).parent_path();
   for (const fs::path& folder : {program.parent_path() / "share/sluice" / name, program / name})
     if (fs::is_directory(folder, error)) return folder;
   return {};
 }
 
-// Copies every file; NAME.in loses its ending and gets the names filled in, and so do the paths.
+// Copies every file that is not there yet; NAME.in loses its ending and gets the names filled in, and so do the paths.
 void copy_template(const fs::path& from, const fs::path& to, const std::string& name) {
   for (const fs::directory_entry& entry : fs::recursive_directory_iterator(from)) {
     if (!entry.is_regular_file()) continue;
@@ -67,6 +67,7 @@ void copy_template(const fs::path& from, const fs::path& to, const std::string& 
     fs::path target = to / relative;
     const bool fill_in = target.extension() == ".in";
     if (fill_in) target.replace_extension();
+    if (fs::exists(target)) continue;
     fs::create_directories(target.parent_path());
     std::ifstream in(entry.path(), std::ios::binary);
     std::string content{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
@@ -84,10 +85,12 @@ void copy_template(const fs::path& from, const fs::path& to, const std::string& 
 
 int new_plugin_command(const Arguments& arguments) {
   CLI::App app("makes the skeleton of a plugin in a new folder", "sluice new-plugin");
-  std::string name, into = ".", from;
-  bool in_python = false;
+  std::string name, into = ".", kind = "map", from;
+  bool in_python = false, with_cuda = false;
   app.add_option("name", name, "of the plugin and its folder: lower case letters, digits and '_'")->type_name("NAME");
-  app.add_flag("--python", in_python, "of a stage in Python, with a pipeline and a test");
+  app.add_option("--kind", kind, "of the stage (default: map)")->check(CLI::IsMember({"map", "source", "regroup", "sink", "resource"}));
+  app.add_flag("--cuda", with_cuda, "of a map with a CUDA implementation");
+  app.add_flag("--python", in_python, "of a map in Python, with a pipeline and a test");
   app.add_option("--into", into, "make the folder in this one (default: here)")->type_name("DIR");
   app.add_option("--template", from, "copy this folder instead of the installed skeleton")->type_name("DIR");
   if (const auto ended = parse_options(app, arguments)) return *ended;
@@ -96,15 +99,21 @@ int new_plugin_command(const Arguments& arguments) {
     return print_error(app, name.empty() ? "no name is given" : "'" + name + "' can't be a plugin's name",
                        "use lower case letters, digits and '_', beginning with a letter"),
            exit_usage;
-  const fs::path source = from.empty() ? template_folder(in_python ? Language::python : Language::cpp) : fs::path(from);
+  if (with_cuda + in_python + (kind != "map") > 1)
+    return print_error(app, "--kind, --cuda and --python exclude each other", "ask for one of them; CUDA and Python are for maps"), exit_usage;
+  // Of a stage in C++ the kind's own files, then what all kinds have in common.
+  std::vector<fs::path> sources = {from};
+  if (from.empty() && in_python) sources = {template_folder("template_python")};
+  if (from.empty() && !in_python) sources = {template_folder("template/" + (with_cuda ? "cuda" : kind)), template_folder("template/common")};
   std::error_code error;
-  if (source.empty() || !fs::is_directory(source, error))
-    return print_error(app, "the skeleton is not installed", "name its folder with --template (sdk/template or sdk/template_python of the sources)"),
+  if (!std::all_of(sources.begin(), sources.end(), [&](const fs::path& source) { return fs::is_directory(source, error); }))
+    return print_error(app, "the skeleton is not installed",
+                       "name its folder with --template (sdk/template/... or sdk/template_python of the sources)"),
            exit_failed;
   const fs::path target = fs::path(into) / name;
   if (fs::exists(target, error)) return print_error(app, "'" + target.string() + "' exists", "choose another name, or remove it"), exit_usage;
   try {
-    copy_template(source, target, name);
+    for (const fs::path& source : sources) copy_template(source, target, name);
   } catch (const fs::filesystem_error& failure) {
     return print_error(app, failure.what(), "is the disk full, and may you write there?"), exit_failed;
   }

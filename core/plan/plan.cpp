@@ -135,7 +135,7 @@ class Planner {
       if (there != nullptr)
         error(stage, std::string("gives column '") + give.name + "', which is already there: columns are immutable",
               "leave out one of the stages that give it; a stage of your own that regroups rows into rows of the same type can replace columns: see "
-              "'Stages that change reads' in docs/plugin-author.md");
+              "'Stages that change reads' in docs/plugin-author/changing-rows.md");
       else
         leaving.push_back({give.name, give.type});
     }

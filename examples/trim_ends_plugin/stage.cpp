@@ -15,7 +15,7 @@ class TrimEnds {
 
   static void describe(sluice::Describe<TrimEnds>& d) {
     d.id("trim_ends").summary("cuts bases off both ends of every read").regroup("read", "read").work_unit("base");
-    d.doc("Adapters lie at the ends. Reads of which nothing is left are left out.");
+    d.doc("Adapters lie at the ends. Reads of which nothing is left are dropped.");
     d.needs("read_id", "utf8", "").needs("bases", "utf8", "");
     d.gives("read_id", "utf8", "as it was").gives("bases", "utf8", "what is left of the read");
     d.option("bases", &Parameters::bases, "cut off each end").range(0, 1e6).unit("bases");

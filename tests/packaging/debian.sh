@@ -72,21 +72,19 @@ inside sh -c 'apt-get install -y -qq --no-install-recommends /packages/*.deb' >"
 [ "$(inside sluice --version)" = "sluice $version" ] || fail "the installed program has another version"
 
 # The README's example, by somebody who may write only to a folder of their own; the demonstration is the packaged one.
-mkdir -p "$root/home/reader/build/release" "$work/here/build/release"
-ln -s /usr/bin "$root/home/reader/build/release/bin"
-ln -s "$build/bin" "$work/here/build/release/bin"
-sed -n '/^```bash$/,/^```$/p' "$root/usr/share/doc/sluice/README.md" | sed '/^```$/q' | grep -v '^```' >"$root/home/reader/example.sh"
-grep -q 'sluice run methylation' "$root/home/reader/example.sh" || fail "the README's example was not found"
+mkdir -p "$root/home/reader" "$work/here"
+sed -n '/^```bash$/,/^```$/{/^```/!p}' "$root/usr/share/doc/sluice/README.md" >"$root/home/reader/example.sh"
+grep -q 'sluice methylation' "$root/home/reader/example.sh" || fail "the README's example was not found"
 cp "$root/home/reader/example.sh" "$work/here/"
 chown -R 1000:1000 "$root/home/reader"
-inside_as_user sh -ec 'cd; /usr/share/doc/sluice/examples/demo.sh build/release/bin/sluice build/demo; sh -e example.sh' >"$work/log" 2>&1 || { tail -20 "$work/log"; fail "the README's example in the chroot"; }
-(cd "$work/here" && "$source/examples/demo.sh" build/release/bin/sluice build/demo && sh -e example.sh) >"$work/log" 2>&1 || { tail -20 "$work/log"; fail "the README's example here"; }
-for file in reads.blow5 reads.bam calls.tsv frequency.tsv reads.mod.bam; do
-  [ -s "$work/here/build/demo/$file" ] || fail "the example writes $file"
+inside_as_user sh -ec 'cd; /usr/share/doc/sluice/examples/demo.sh sluice demo; sh -e example.sh' >"$work/log" 2>&1 || { tail -20 "$work/log"; fail "the README's example in the chroot"; }
+(cd "$work/here" && PATH=$build/bin:$PATH && "$source/examples/demo.sh" sluice demo && sh -e example.sh) >"$work/log" 2>&1 || { tail -20 "$work/log"; fail "the README's example here"; }
+for file in demo/reads.blow5 demo/reads.bam demo/calls.tsv demo/frequency.tsv demo/reads.mod.bam aligned.bam calls.tsv sites.bed corrected.fa decisions.tsv; do
+  [ -s "$work/here/$file" ] || fail "the example writes $file"
   # The name of the command is in the header of BAM files: both were called the same.
-  cmp "$work/here/build/demo/$file" "$root/home/reader/build/demo/$file" || fail "$file has other bytes with the installed program"
+  cmp "$work/here/$file" "$root/home/reader/$file" || fail "$file has other bytes with the installed program"
 done
-echo "the README's example: $(($(wc -l <"$work/here/build/demo/calls.tsv") - 1)) calls, the bytes of the build tree"
+echo "the README's example: $(($(wc -l <"$work/here/calls.tsv") - 1)) calls, the bytes of the build tree"
 
 # The compiler is this machine's, all else the package's.
 cmake -S "$source/examples/read_length_plugin" -B "$work/plugin" -DCMAKE_PREFIX_PATH="$root/usr" -DCMAKE_BUILD_TYPE=Release -G Ninja >"$work/log" 2>&1 &&

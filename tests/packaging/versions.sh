@@ -25,6 +25,7 @@ same "the manual page" "sluice $version" "$("$sluice" docs --manual | first /dev
 same "packaging/conda/meta.yaml" "$version" "$(first packaging/conda/meta.yaml '^{% set version = "\(.*\)" %}$')"
 same "packaging/docker/Dockerfile" "$version" "$(first packaging/docker/Dockerfile '^LABEL org.opencontainers.image.version="\(.*\)"$')"
 same "the package's name in README.md" "$version" "$(first README.md '^apt-get install \.\/sluice_\([0-9.]*\)_amd64\.deb$')"
+same "the wheel's name in README.md" "$version" "$(first README.md '^pip install \.\/sluice_nanopore-\([0-9.]*\)-\*\.whl$')"
 for file in python/pyproject.toml pyproject.toml; do
   [ ! -e $file ] || grep -q 'dynamic.*version' $file || same $file "$version" "$(first $file '^version *= *"\(.*\)"$')"
 done

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # SPDX-FileCopyrightText: The sluice authors
-# What a third party does: install sluice, build plugins out of tree against it (C++ by clang, plain C, and the skeleton that
+# What a third party does: install sluice, build plugins out of tree against it (C++ by clang, plain C, and the skeletons that
 # `sluice new-plugin` makes), test them, and run them in a pipeline of one's own.
 #   installed_tree.sh BUILD_DIR SOURCE_DIR
 set -euo pipefail
@@ -117,12 +117,38 @@ TOML
 printf 'read_id\tbases\nr2\tGTACGT\nr3\tN\n' | diff - "$work/trimmed.tsv" || fail "the reads that trim_ends gives"
 grep -q $'^r1\ttrim\ttoo_short$' "$work/left_out.tsv" || fail "the account names the read of which nothing is left"
 
+# What `sluice new-plugin` makes of each kind: its test fails until the method is written, for that reason only, and passes then.
 cd "$work"
-"$sluice" new-plugin my_stage >/dev/null
-cmake -S my_stage -B my_stage/build -DCMAKE_PREFIX_PATH="$work/installed" >"$work/new.log" 2>&1 || { cat "$work/new.log"; fail "configure the new plugin"; }
-cmake --build my_stage/build >>"$work/new.log" 2>&1 || { cat "$work/new.log"; fail "build the new plugin"; }
-ctest --test-dir my_stage/build --output-on-failure >>"$work/new.log" 2>&1 || { cat "$work/new.log"; fail "the new plugin's contract test"; }
-"$sluice" inspect my_stage --plugin-dir my_stage/build | grep -q gc_share || fail "inspect the new plugin"
+declare -A method=(
+  [map]='s|^double gc_share.*|double gc_share(std::string_view bases) {\n  std::size_t gc = 0;\n  for (const char base : bases) gc += base == 71 \|\| base == 67;\n  if (!bases.empty()) return double(gc) / double(bases.size());|'
+  [cuda]='s|^constexpr bool is_counted.*|constexpr bool is_counted(char base) {\n  if (base == 71 \|\| base == 67) return true;|'
+  [source]='s|^bool parse.*|bool parse(std::string_view line, Record\& record) {\n  const std::size_t tab = line.find(9);\n  if (tab != line.npos) return record = {line.substr(0, tab), std::stod(std::string(line.substr(tab + 1)))}, true;|; s|^#include "\(.*\)"|#include "\1"\n#include <string>|'
+  [regroup]='s|^std::size_t bin_of.*|std::size_t bin_of(std::uint64_t bases) {\n  if (bases > 1) return 1 + bin_of(bases / 2);|'
+  [sink]='s|^void append_line.*|void append_line(std::string_view read_id, std::string_view bases, std::string\& text) {\n  text.append(read_id).append(1, 9).append(std::to_string(bases.size())).append(1, 10);|'
+  [resource]='s|^std::vector<Weight> parse_weights.*|std::vector<Weight> parse_weights(std::string_view text) {\n  std::vector<Weight> weights;\n  for (std::size_t end; (end = text.find(10)) != text.npos; text.remove_prefix(end + 1)) {\n    if (end < 3) return {};\n    weights.push_back({text[0], std::stod(std::string(text.substr(2, end - 2)))});\n  }\n  if (!weights.empty()) return weights;|; s|^#include "\(.*\)"|#include "\1"\n#include <string>|'
+)
+for kind in map cuda source regroup sink resource; do
+  name=my_$kind
+  case $kind in cuda) options=(--cuda) ;; *) options=(--kind $kind) ;; esac
+  "$sluice" new-plugin $name "${options[@]}" >/dev/null || fail "new-plugin ${options[*]}"
+  cmake -S $name -B $name/build -DCMAKE_PREFIX_PATH="$work/installed" -DCMAKE_CXX_COMPILER="$cxx" >"$work/new.log" 2>&1 || { cat "$work/new.log"; fail "configure the new plugin ($kind)"; }
+  cmake --build $name/build >>"$work/new.log" 2>&1 || { cat "$work/new.log"; fail "build the new plugin ($kind)"; }
+  if $name/build/${name}_test >"$work/new.test" 2>&1; then fail "the test of a new plugin ($kind) fails until its method is written"; fi
+  [ "$(grep -c '^FAILED' "$work/new.test")" = 1 ] && grep -q "write the method in $name" "$work/new.test" ||
+    { cat "$work/new.test"; fail "only the method is missing in a new plugin ($kind)"; }
+  case $kind in cuda) where=$name/$name.hpp ;; *) where=$name/$name.cpp ;; esac
+  sed -i "${method[$kind]}" $where
+  cmake --build $name/build >>"$work/new.log" 2>&1 || { cat "$work/new.log"; fail "build the new plugin ($kind) with its method"; }
+  ctest --test-dir $name/build --output-on-failure >>"$work/new.log" 2>&1 || { cat "$work/new.log"; fail "the contract test of the new plugin ($kind)"; }
+  "$sluice" inspect $name --plugin-dir $name/build >/dev/null || fail "inspect the new plugin ($kind)"
+done
+"$sluice" inspect my_map --plugin-dir my_map/build | grep -q gc_share || fail "inspect the new plugin"
+if "$sluice" new-plugin two_things --cuda --kind sink 2>/dev/null; then fail "--cuda is of maps"; fi
+
+# The folder in which sluice was built is as good as an installed one.
+cmake -S my_map -B my_map/against_build -DCMAKE_PREFIX_PATH="$build" -DCMAKE_CXX_COMPILER="$cxx" >"$work/new.log" 2>&1 || { cat "$work/new.log"; fail "configure against the build folder"; }
+cmake --build my_map/against_build >>"$work/new.log" 2>&1 || { cat "$work/new.log"; fail "build against the build folder"; }
+ctest --test-dir my_map/against_build --output-on-failure >>"$work/new.log" 2>&1 || { cat "$work/new.log"; fail "the test of a plugin built against the build folder"; }
 
 # The contract suite under sanitizers, by one option: each fault is named, and the sanitizer shows its line.
 for sanitizer in address thread; do

@@ -21,9 +21,9 @@ awk '
 ' "$page" >"$work/steps.sh" || { echo "FAILED: $page has fewer marked blocks than the tutorial needs" >&2; exit 1; }
 
 python3 - "$page" "$source" <<'PYTHON' || exit 1
-import re, sys
+import glob, re, sys
 source = sys.argv[2]
-pages = "".join(open(page).read() for page in (sys.argv[1], source + "/docs/pipeline-reference.md"))
+pages = "".join(open(page).read() for page in glob.glob(source + "/docs/**/*.md", recursive=True))
 excerpts = re.findall(r"^```\w+ excerpt=(\S+)\n(.*?)^```$", pages, re.M | re.S)
 stale = [path for path, text in excerpts if text not in open(source + "/" + path).read()]
 if not excerpts or stale:

@@ -27,11 +27,10 @@ wheel=$(echo "$work"/whole/sluice_nanopore-*.whl)
 [ "$(basename "$wheel" | cut -d- -f2)" = "$("$build/bin/sluice" --version | cut -d' ' -f2)" ] || fail "the wheel has another version than the program"
 
 # What the README's example gives with the program of the build, called by the same name.
-mkdir -p "$work/here/build/release"
-ln -s "$build/bin" "$work/here/build/release/bin"
-sed -n '/^```bash$/,/^```$/p' "$source/README.md" | sed '/^```$/q' | grep -v '^```' >"$work/example.sh"
-grep -q 'sluice run methylation' "$work/example.sh" || fail "the README's example was not found"
-(cd "$work/here" && "$source/examples/demo.sh" build/release/bin/sluice build/demo && sh -e "$work/example.sh") >"$work/log" 2>&1 || { tail -20 "$work/log"; fail "the README's example here"; }
+mkdir "$work/here"
+sed -n '/^```bash$/,/^```$/{/^```/!p}' "$source/README.md" >"$work/example.sh"
+grep -q 'sluice methylation' "$work/example.sh" || fail "the README's example was not found"
+(cd "$work/here" && PATH=$build/bin:$PATH && "$source/examples/demo.sh" sluice demo && sh -e "$work/example.sh") >"$work/log" 2>&1 || { tail -20 "$work/log"; fail "the README's example here"; }
 
 # Of each version the first interpreter that has venv.
 pythons=()
@@ -53,11 +52,9 @@ for python in "${pythons[@]:0:3}"; do
   PATH=$environment/bin:/usr/bin:/bin
   export HOME=$PWD
   # The README's example, word for word: the demonstration, and the first commands behind it.
-  mkdir -p build/release
-  ln -s "$environment/bin" build/release/bin
-  { "$source/examples/demo.sh" build/release/bin/sluice build/demo && sh -e "$work/example.sh"; } >demo.log 2>&1 || { tail -20 demo.log; fail "the README's example"; }
-  for file in reads.blow5 reads.bam calls.tsv frequency.tsv reads.mod.bam; do
-    cmp "build/demo/$file" "$work/here/build/demo/$file" || fail "$file has other bytes with the wheel's program"
+  { "$source/examples/demo.sh" sluice demo && sh -e "$work/example.sh"; } >demo.log 2>&1 || { tail -20 demo.log; fail "the README's example"; }
+  for file in demo/reads.blow5 demo/reads.bam demo/calls.tsv demo/frequency.tsv demo/reads.mod.bam aligned.bam calls.tsv sites.bed corrected.fa decisions.tsv; do
+    cmp "$file" "$work/here/$file" || fail "$file has other bytes with the wheel's program"
   done
   sluice doctor >doctor.txt || true
   sluice run synthetic_reference --length 20000 --seed 2 --output ref.fa --quiet
