@@ -61,7 +61,8 @@ void Fast5Reads::make_header() {
   header_.read_groups = std::max(static_cast<std::uint32_t>(table_.runs.size()), 1U);
   for (std::size_t run = 0; run < table_.runs.size(); ++run)
     for (const auto& [name, value] : table_.runs[run]) {
-      auto found = std::find_if(header_.attributes.begin(), header_.attributes.end(), [&](const auto& attribute) { return attribute.first == name; });
+      auto found = std::find_if(header_.attributes.begin(), header_.attributes.end(),
+                                [&name = name](const auto& attribute) { return attribute.first == name; });
       if (found == header_.attributes.end()) found = header_.attributes.insert(found, {name, std::vector<std::string>(header_.read_groups)});
       found->second[run] = value;
     }

@@ -248,7 +248,7 @@ TEST_CASE("A second interrupt while everything is busy ends the run at once and 
 }
 
 TEST_CASE("A million empty batches pass through the graph") {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef SLUICE_SANITIZED
   constexpr int batches = 20000;  // a sanitizer makes every hop some fifty times slower
 #else
   constexpr int batches = 1000000;

@@ -100,7 +100,7 @@ const std::vector<std::string> none;
 
 }  // namespace
 
-#if defined(__SANITIZE_ADDRESS__)
+#ifdef SLUICE_SANITIZED
 // HTSlib 1.16 leaks its file when closing a BAM fails.
 extern "C" const char* __lsan_default_suppressions() { return "leak:libhts"; }
 #endif
