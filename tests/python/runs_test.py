@@ -231,6 +231,46 @@ class Interrupts(unittest.TestCase):
         self.assertFalse(os.path.exists("interrupted.tsv"))
         self.assertTrue(os.path.exists("interrupted.tsv.partial"))
 
+    def test_ctrl_c_at_many_moments(self):
+        """Before the first batch, in any, and behind the last one: the run is interrupted, and its output is whole, absent, or a beginning."""
+        program = textwrap.dedent("""
+            import os, signal, sys, threading, time, sluice
+            at, batch_now, sent = 0, 0, 0.0
+            def send():
+                global sent
+                sent = time.monotonic()
+                os.kill(os.getpid(), signal.SIGINT)
+            @sluice.stage(needs={"bases": "utf8"}, gives={"copy": "utf8"})
+            def interrupting(batch):
+                global batch_now
+                if batch_now == at:
+                    send()
+                batch_now += 1
+                return batch["bases"]
+            pipeline = (sluice.Pipeline("p").stage("reads", use="read_reader", path="r.fastq.gz").stage("copy", use=interrupting)
+                        .stage("table", use="table_writer", output="moments.tsv", columns="read_id,copy"))
+            at = -1
+            pipeline.run(batch_work=1, threads=1)
+            whole, batches, slowest = open("moments.tsv").read(), batch_now, 0.0
+            for number in range(int(sys.argv[1])):
+                at, batch_now = number * 7919 % batches, 0
+                for name in ("moments.tsv", "moments.tsv.partial"):
+                    if os.path.exists(name):
+                        os.remove(name)
+                try:
+                    pipeline.run(batch_work=1, threads=1 + number % 2)
+                    print("not interrupted in batch", at)
+                except sluice.Interrupted:
+                    slowest = max(slowest, time.monotonic() - sent)
+                if os.path.exists("moments.tsv") and open("moments.tsv").read() != whole:
+                    print("not whole behind batch", at)
+                if os.path.exists("moments.tsv.partial") and not whole.startswith(open("moments.tsv.partial").read()):
+                    print("no beginning behind batch", at)
+            print(f"the slowest after {slowest:.2f} s", file=sys.stderr)
+        """)
+        done = subprocess.run([sys.executable, "-c", program, os.environ.get("SLUICE_TEST_SIGNALS", "20")], capture_output=True, text=True, timeout=300)
+        self.assertEqual((done.stdout, done.returncode), ("", 0), done.stderr)
+
 
 class Pipelines(unittest.TestCase):
     def test_signature_and_documentation(self):

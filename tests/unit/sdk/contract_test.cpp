@@ -29,6 +29,7 @@ enum class Harm : std::int64_t {
   in_front_of_column,  // the element before the first
   behind_text,
   behind_offsets,
+  behind_failed_row,  // another value where the row in front has failed
   crash,
   abort,
   exit,
@@ -69,6 +70,9 @@ struct Harmful {
     if (harm == Harm::in_front_of_column) twice.data()[-1] = 1;
     if (harm == Harm::behind_text) name.data()[name.size()] = 'n';
     if (harm == Harm::behind_offsets) offsets.as<std::int64_t>().data()[in.rows() + 1] = in.rows() + 1;
+    if (harm == Harm::behind_failed_row)
+      for (std::size_t row = 1; row < twice.size(); ++row)
+        if (!in.ok(static_cast<std::int64_t>(row) - 1)) twice[row] += 1;
     if (harm == Harm::crash && in.sequence() == 1) std::raise(SIGSEGV);
     if (harm == Harm::abort) std::abort();
     if (harm == Harm::exit) std::exit(3);
@@ -188,6 +192,12 @@ TEST_CASE("What is written outside of a column is found and named") {
     // A sanitizer ends the case where it happens.
     CHECK_MESSAGE(any_begins(problems, is_sanitized ? "harmful: sample: " : problem), problem);
   }
+}
+
+TEST_CASE("A row that is another one behind a failed row of its batch is found") {
+  const std::vector<std::string> problems = problems_with(Harm::behind_failed_row);
+  INFO(all(problems));
+  CHECK(any_begins(problems, "harmful: every other row failed: "));
 }
 
 TEST_CASE("A case that crashes is told with stage, case, function and batch") {

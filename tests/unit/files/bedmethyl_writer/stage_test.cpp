@@ -42,6 +42,7 @@ TEST_CASE("a line has 18 columns, and 19 with partitions") {
         "chr1\t9\t10\tm\t3\t+\t9\t10\t255,0,0\t3\t33.33\t1\t2\t0\t4\t5\t6\t7\n"
         "chr1\t9\t10\t21839\t7\t-\t9\t10\t255,0,0\t7\t0.00\t0\t0\t7\t0\t0\t0\t0\n"
         "chr2\t120\t121\th\t5\t.\t120\t121\t255,0,0\t5\t100.00\t5\t0\t0\t0\t0\t0\t8\n");
+  CHECK(result.outcomes.at("written") == std::pair<std::uint64_t, std::uint64_t>{3, 3});
   const auto parts = run_stage<BedMethylWriter>(sites()).with({{"output", "sites.bed"}, {"partitions", true}}).run();
   CHECK(parts.files.at("sites.bed").find("\t0\t0\t0\t0\tungrouped\n") != std::string::npos);
   CHECK(run_stage<BedMethylWriter>(sites()).with({{"output", "sites.bed.gz"}}).run().files.at("sites.bed.gz").starts_with("\x1f\x8b"));

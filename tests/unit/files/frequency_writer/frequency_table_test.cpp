@@ -154,6 +154,23 @@ TEST_CASE("sites that contradict themselves are refused with their place") {
   }
 }
 
+TEST_CASE("a motif that is not its own reverse complement has sites on the strand that has calls alone") {
+  const TestBatch site = BatchBuilder("site", 1)
+                             .text("contig", {"c"})
+                             .column<std::int64_t>("start", {30})
+                             .column<std::int64_t>("end", {30})
+                             .column<std::int32_t>("motifs", {1})
+                             .column<std::int64_t>("called_sites", {4})
+                             .column<std::int64_t>("called_sites_methylated", {1})
+                             .column<std::int64_t>("called_forward", {4})
+                             .column<std::int64_t>("methylated_forward", {1})
+                             .text("sequence", {"TTGAAGCTT"})
+                             .build();
+  const auto result = run_stage<FrequencyWriter>(site).with({{"output", "x.bed"}, {"format", "bedmethyl"}, {"motif", "GAAGC:2:a"}}).run();
+  REQUIRE_MESSAGE(result.ok(), result.message);
+  CHECK(result.files.at("x.bed") == "c\t32\t33\ta\t4\t+\t32\t33\t255,0,0\t4\t25.00\t1\t3\t0\t0\t0\t0\t0\n");
+}
+
 TEST_CASE("positions and counts have limits: what lies at them is written, what lies beyond is refused") {
   struct Numbers {
     std::int64_t start = 0, end = 0, called = 0, methylated = 0, forward = 0, methylated_forward = 0;

@@ -43,6 +43,10 @@ TEST_CASE("the sequence of a group reaches k - 1 bases to both sides and ends at
   CHECK(group_sequence("TTTTTTCGAA", 6, 6, 6, 2) == "TTTTTCGAA");
   CHECK(group_sequence("AACCTGGTTAC", 2, 2, 6, 5) == "AACCTGGT");
   CHECK(group_sequence("AACCTGGTTACGTACGT", 2, 2, 6, 12) == "AACCTGGTTACGTA");
+  CHECK(group_sequence("TTCG", 0, 3, 6, 2) == "TTCG");
+  CHECK(group_sequence("TTCG", 0, 0, 1, 1) == "T");
+  CHECK(group_sequence("TTCG", 0, 0, 0, 1).empty());
+  CHECK(group_sequence("TTCG", 2, 4, 6, 2).empty());
   CHECK(group_sequence("TTCG", 7, 7, 6, 2).empty());
   CHECK(group_sequence("TTCG", -1, 2, 6, 2).empty());
   CHECK(group_sequence("TTCG", 2, 1, 6, 2).empty());
@@ -72,6 +76,27 @@ TEST_CASE("the table has one line per group, in both versions") {
                         .resource("reference", small_reference())
                         .resource("model", model("3"))
                         .with({{"output", "-"}})) == Outcomes{{"called", {2, 3}}});
+}
+
+TEST_CASE("a read that failed, or has no calls, leaves no trace in front of others; the second version is the usual one") {
+  TestBatch::Contents contents = small_reads().contents();
+  contents.status = {1, 0, 0};
+  const auto run = [](const TestBatch& batch) {
+    return run_stage<MethylationTable>(batch).resource("reference", small_reference()).resource("model", model("3")).with({{"output", "-"}}).run();
+  };
+  const std::string second = "one\t-\t7\t9\tsecond\t0.00\t-1.00\t-1.00\t1\t2\tTACGCGT\n";
+  CHECK(run(TestBatch(contents)).files.at("-") == std::string(table_header(TableVersion::v2)) + second);
+  const TestBatch turned = BatchBuilder("read", 2)
+                               .text("read_id", {"third", "second"})
+                               .text("contig", {"two", "one"})
+                               .column<std::uint8_t>("is_reverse", {1, 1})
+                               .list<std::int64_t>("site_start", {{}, {7}})
+                               .list<std::int64_t>("site_end", {{}, {9}})
+                               .list<std::int32_t>("site_motifs", {{}, {2}})
+                               .list<float>("log_lik_methylated", {{}, {-1.0F}})
+                               .list<float>("log_lik_unmethylated", {{}, {-1.0F}})
+                               .build();
+  CHECK(run(turned).files.at("-") == std::string(table_header(TableVersion::v2)) + second);
 }
 
 TEST_CASE("a table without calls is its header") {

@@ -66,6 +66,18 @@ TEST_CASE("contigs are cut into lines") {
   CHECK(outcomes_of(run_stage(stage_of(plugin(), "fasta_writer"), contigs).with({{"output", "x"}})) == Outcomes{{"written", {2, 3}}});
 }
 
+TEST_CASE("lines of contigs have 80 letters where nothing is said, and a contig that failed has none") {
+  const std::string line(80, 'A');
+  const TestBatch contigs = BatchBuilder("contig", 4)
+                                .text("name", {"failed", "one", "two", "three"})
+                                .text("bases", {"ACGT", line, line + "C", line + line + "GT"})
+                                .failed(0)
+                                .build();
+  const Result result = run_stage(stage_of(plugin(), "fasta_writer"), contigs).with({{"output", "x"}}).run();
+  CHECK(result.files.at("x") == ">one\n" + line + "\n>two\n" + line + "\nC\n>three\n" + line + "\n" + line + "\nGT\n");
+  CHECK(result.outcomes.at("written") == std::pair<std::uint64_t, std::uint64_t>{3, 4});
+}
+
 TEST_CASE("a name that ends with .gz makes BGZF") {
   const Result result = run_stage(stage_of(plugin(), "fastq_writer"), reads()).with({{"output", "x.fastq.gz"}}).run();
   CHECK(decompressed(result.files.at("x.fastq.gz")) == "@a\nACGT\n+\nIIII\n@b\n\n+\n\n@c\nGG\n+\n#!\n");

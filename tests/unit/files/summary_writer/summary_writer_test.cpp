@@ -87,7 +87,9 @@ TEST_CASE("channel 1 and sample 0 are places, 0 and -1 none; rates have limits; 
     REQUIRE_MESSAGE(result.ok(), result.message);
     return result;
   };
-  const auto warns = [&](std::int32_t channel, std::int64_t start) { return result_of({channel, start, 4000, "5555"}).logged("of 1 reads"); };
+  const auto warns = [&](std::int32_t channel, std::int64_t start) {
+    return result_of({channel, start, 4000, "5555"}).logged("reads: they are 0 in the table");
+  };
   CHECK(!warns(1, 0));
   CHECK(warns(0, 0));
   CHECK(warns(1, -1));
@@ -100,7 +102,10 @@ TEST_CASE("channel 1 and sample 0 are places, 0 and -1 none; rates have limits; 
   CHECK(!passes("5555", {{"min_qscore", mean_quality("5555") + 0.001}}));
   CHECK(passes("()()"));  // 7 and 8: the limit is 7 where none is given
   CHECK(!passes("'('("));
+  // One quality for four bases.
+  CHECK(result_of({1, 0, 4000, "5"}).failed.size() == 1);
   const auto counted = result_of({1, 0, 4000, "5555"});
+  CHECK(counted.files.at("s.txt").ends_with("x\tr\trun\t1\t1\t0.000000\t0.002000\tTRUE\t0.000000\t0.002000\t4\t20.000000\t0\t0.000000\tunknown\n"));
   CHECK(counted.counters.at("bases") == 4);
   CHECK(counted.outcomes.at("written") == std::pair<std::uint64_t, std::uint64_t>{1, 1});
 }
