@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "observe/account.hpp"
+#include "observe/result_figures.hpp"
 
 namespace sluice {
 namespace {
@@ -42,6 +43,58 @@ const StageStatistics* with_lengths(const RunStatistics& statistics) {
   const auto stage =
       std::find_if(statistics.stages.begin(), statistics.stages.end(), [](const StageStatistics& one) { return one.lengths.rows > 0; });
   return stage != statistics.stages.end() ? &*stage : nullptr;
+}
+
+// What MultiQC can take for an id.
+std::string slug_of(const std::string& title) {
+  std::string slug;
+  for (const char letter : title)
+    slug += std::isalnum(static_cast<unsigned char>(letter)) != 0 ? static_cast<char>(std::tolower(static_cast<unsigned char>(letter))) : '_';
+  return slug;
+}
+
+// [x, y] of each class, those between and beside them too, or window; windows of several sequences one behind the other.
+Json points_of(const ResultFigure& figure) {
+  Json points = Json::array();
+  std::int64_t next = figure.classes.empty() ? 0 : figure.classes.begin()->first - 1;
+  constexpr std::int64_t widest_gap = 1000;  // that is filled
+  const auto put = [&](std::int64_t index, double number) { points.push_back({static_cast<double>(index) * figure.width, number}); };
+  for (const auto& [index, number] : figure.classes) {
+    for (next = std::max(next, index - widest_gap); next < index; ++next) put(next, 0);
+    put(next++, number);
+  }
+  if (!figure.classes.empty()) put(next, 0);
+  double before = 0;
+  const ResultWindow* last = nullptr;
+  for (const ResultWindow& window : figure.windows) {
+    if (last != nullptr && last->sequence != window.sequence) before += last->end;
+    last = &window;
+    const double scale = figure.unit == "%" ? 100 : 1;
+    if (window.whole > 0)
+      points.push_back({std::round(before + (window.begin + window.end) / 2), std::round(1e4 * scale * window.part / window.whole) / 1e4});
+  }
+  return points;
+}
+
+// Those that come to one number, for the table of all runs: title, text under it, value, format, unit behind it.
+struct ResultColumn {
+  std::string title, meaning;
+  double value = 0;
+  const char* format = "{:,.2f}";
+  std::string suffix;
+};
+std::vector<ResultColumn> result_columns(const RunStatistics& statistics) {
+  std::vector<ResultColumn> columns;
+  for (const StageStatistics& stage : statistics.stages)
+    for (const ResultFigure& figure : result_figures(stage)) {
+      const std::optional<double> value = value_of(figure);
+      if (!value || !figure.windows.empty() || figure.kind == "shares") continue;
+      ResultColumn column{figure.title, figure.meaning, std::round(*value * 1e4) / 1e4, "{:,.2f}", figure.unit == "x" ? "x" : ""};
+      if (figure.kind == "share") column.value = std::round(*value * 1e6) / 1e4, column.suffix = "%";
+      if (figure.kind == "total") column.format = "{:,.0f}";
+      columns.push_back(std::move(column));
+    }
+  return columns;
 }
 
 }  // namespace
@@ -89,8 +142,38 @@ std::string multiqc_general(const RunResult& result, const Plan& plan, const std
     add("sluice_total_" + unit, "M" + unit + "s", "Length of all " + rows + ", in millions of " + unit + "s",
         std::round(static_cast<double>(stage->lengths.total) / 1e3) / 1e3, "{:,.1f}", "");
   }
+  for (const ResultColumn& column : result_columns(s)) {
+    std::string heading = column.title;
+    if (!heading.empty()) heading.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(heading.front())));
+    add("sluice_" + slug_of(column.title), heading, column.meaning, column.value, column.format, column.suffix.c_str());
+  }
   add("sluice_seconds", "Seconds", "From start to end of the run", std::round(10 * s.elapsed_seconds) / 10, "{:,.1f}", "");
   return text_of({{"id", "sluice_general"}, {"plot_type", "generalstats"}, {"pconfig", columns}, {"data", {{sample, values}}}});
+}
+
+std::vector<std::pair<std::string, std::string>> multiqc_results(const RunResult& result, const std::string& sample) {
+  std::vector<std::pair<std::string, std::string>> sections;
+  for (const StageStatistics& stage : result.statistics.stages)
+    for (const ResultFigure& figure : result_figures(stage)) {
+      const Json points = points_of(figure);
+      if (points.empty()) continue;
+      const std::string slug = slug_of(figure.title), id = "sluice_" + slug;
+      const bool along = !figure.windows.empty();
+      std::string heading = figure.title;
+      if (!heading.empty()) heading.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(heading.front())));
+      sections.emplace_back(slug, text_of({{"id", id},
+                                           {"section_name", heading + " (sluice)"},
+                                           {"description", figure.meaning + "."},
+                                           {"plot_type", "linegraph"},
+                                           {"pconfig",
+                                            {{"id", id + "_plot"},
+                                             {"title", "sluice: " + heading},
+                                             {"xlab", along ? "Position (bases)" : heading + (figure.unit.empty() ? "" : " (" + figure.unit + ")")},
+                                             {"ylab", along ? figure.unit == "%" ? "%" : "Depth" : "Number"},
+                                             {"ymin", 0}}},
+                                           {"data", {{sample, points}}}}));
+    }
+  return sections;
 }
 
 std::string multiqc_lengths(const RunResult& result, const std::string& sample) {

@@ -8,6 +8,7 @@
 #include "machine/machine.hpp"
 #include "observe/bottleneck.hpp"
 #include "observe/report_tree.hpp"
+#include "observe/result_figures.hpp"
 
 namespace sluice {
 namespace {
@@ -141,11 +142,12 @@ Json stage_entry(const StageStatistics& stage) {
                 {"busy_seconds", rounded(stage.busy_seconds)},
                 {"wait_seconds", rounded(stage.wait_seconds)},
                 {"output_bytes", stage.output_bytes},
-                {"counters", stage.counters},
+                {"counters", plain_counters(stage)},
                 {"quantities", quantities},
                 {"batches_with_deadline", stage.batches_with_deadline},
                 {"late_batches", stage.late_batches},
                 {"implementations", implementations(stage)}};
+  if (const auto figures = result_figures(stage); !figures.empty()) entry["results"] = figures_tree(figures);
   if (stage.lengths.rows > 0) entry["row_lengths"] = lengths(stage.lengths);
   if (!stage.position.empty()) entry["position"] = stage.position;
   return entry;

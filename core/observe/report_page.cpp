@@ -66,17 +66,25 @@ bool shorten_examples(Json& report, const Limits& limit) {
   return left_out;
 }
 
-// A histogram is as long as it has to be, and never long: it is not shortened.
-std::vector<Json> take_histograms(Json& report) {
-  std::vector<Json> histograms;
-  for (Json& stage : report["stages"]) {
-    histograms.push_back(stage.contains("row_lengths") ? std::exchange(stage["row_lengths"]["histogram"], Json::array()) : Json());
-  }
-  return histograms;
+// Histograms and figures are as long as they have to be, and never long: only what they call things is cut short.
+struct Drawn {
+  Json histogram, results;
+};
+std::vector<Drawn> take_drawn(Json& report) {
+  std::vector<Drawn> drawn;
+  for (Json& stage : report["stages"])
+    drawn.push_back({stage.contains("row_lengths") ? std::exchange(stage["row_lengths"]["histogram"], Json::array()) : Json(),
+                     stage.contains("results") ? std::exchange(stage["results"], Json::array()) : Json()});
+  return drawn;
 }
-void put_histograms(Json& report, const std::vector<Json>& histograms) {
-  for (std::size_t i = 0; i < std::min(histograms.size(), report["stages"].size()); ++i)
-    if (!histograms[i].is_null()) report["stages"][i]["row_lengths"]["histogram"] = histograms[i];
+void put_drawn(Json& report, std::vector<Drawn> drawn, const Limits& limit) {
+  for (std::size_t i = 0; i < std::min(drawn.size(), report["stages"].size()); ++i) {
+    Json& stage = report["stages"][i];
+    if (!drawn[i].histogram.is_null()) stage["row_lengths"]["histogram"] = std::move(drawn[i].histogram);
+    if (drawn[i].results.is_null()) continue;
+    shorten(drawn[i].results, {limit.letters, 1000, 0});
+    stage["results"] = std::move(drawn[i].results);
+  }
 }
 
 Json figures(const std::vector<std::string>& outputs) {
@@ -148,10 +156,10 @@ std::string report_page(const RunResult& result, const Plan& plan, const Registr
   std::string page;
   for (const Limits& limit : limits) {
     Json report = whole;
-    const std::vector<Json> histograms = take_histograms(report);
+    std::vector<Drawn> drawn = take_drawn(report);
     bool left_out = shorten_examples(report, limit);
     left_out = shorten(report, limit) || left_out;
-    put_histograms(report, histograms);
+    put_drawn(report, std::move(drawn), limit);
     Json run = {{"report", std::move(report)},
                 {"summary", plan.pipeline.summary},
                 {"ended", time_now()},

@@ -26,8 +26,24 @@ std::string sample_name(const std::string& name) {
   return last.empty() ? "sluice" : last;
 }
 
+// Sections of results are called as their figures.
+const std::string result_prefix = "result_";
+
 std::string section_file(const std::string& folder, const char* section) {
   return (fs::path(folder) / ("sluice_" + std::string(section) + std::string(section_ending))).string();
+}
+
+// Those that an earlier run has left in the folder, whose figures were others.
+std::string remove_results(const std::string& folder) {
+  std::error_code error;
+  std::vector<fs::path> old = {section_file(folder, "lengths")};
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
+    const std::string file = entry.path().filename().string();
+    if (file.starts_with("sluice_" + result_prefix) && file.ends_with(section_ending)) old.push_back(entry.path());
+  }
+  for (const fs::path& file : old)
+    if (fs::remove(file, error); error) return "'" + file.string() + "' cannot be replaced: " + error.message();
+  return "";
 }
 
 // The series stand in one line: one for each number would be longer than all the rest.
@@ -82,9 +98,11 @@ std::string write_report(const std::string& name, const RunResult& result, const
   std::string problem = write_atomically(section_file(name, "fates"), multiqc_fates(result, plan, sample));
   if (problem.empty()) problem = write_atomically(section_file(name, "general"), multiqc_general(result, plan, sample));
   if (!problem.empty()) return problem;
-  if (!lengths.empty()) return write_atomically(section_file(name, "lengths"), lengths);
-  std::error_code error;
-  fs::remove(section_file(name, "lengths"), error);  // of an earlier run
+  if (problem = remove_results(name); !problem.empty()) return problem;
+  if (!lengths.empty()) problem = write_atomically(section_file(name, "lengths"), lengths);
+  for (const auto& [section, text] : multiqc_results(result, sample))
+    if (problem.empty()) problem = write_atomically(section_file(name, (result_prefix + section).c_str()), text);
+  if (!problem.empty()) return problem;
   return "";
 }
 

@@ -10,6 +10,7 @@
 #include "observe/bottleneck.hpp"
 #include "observe/quantity.hpp"
 #include "observe/report.hpp"
+#include "observe/result_figures.hpp"
 
 namespace sluice {
 namespace {
@@ -73,6 +74,21 @@ std::string quantity_line(const StageStatistics& stage, const std::string& name,
          text(values.maximum) + " (" + count_text(values.count) + ")";
 }
 
+// "  paf: mapped bases 176,543 bases (98.01 %), identity 94.12 %, coverage 12.4x"; "" of a stage that says nothing in one number.
+std::string results_line(const StageStatistics& stage) {
+  std::string text;
+  for (const ResultFigure& figure : result_figures(stage))
+    if (const std::string one = figure_text(figure); !one.empty()) text += (text.empty() ? "  " + stage.name + ": " : ", ") + one;
+  return text;
+}
+
+// "  reads: 180,123 bases, N50 3,456, longest 9,123"
+std::string lengths_line(const StageStatistics& stage) {
+  const LengthStatistics& lengths = stage.lengths;
+  return "  " + stage.name + ": " + count_text(lengths.total, lengths.unit) + ", N50 " + count_text(static_cast<std::uint64_t>(lengths.n50)) +
+         ", longest " + count_text(lengths.maximum);
+}
+
 std::string deadline_line(const StageStatistics& stage) {
   return "  " + stage.name + ": " + count_text(stage.late_batches) + " of " + count_text(stage.batches_with_deadline) +
          " batches were written after their deadline";
@@ -122,6 +138,12 @@ std::vector<std::string> summary_lines(const RunResult& result, const Plan& plan
   lines.push_back(std::move(head));
   if (result.state != RunState::failed)
     for (const PathAccount& account : account_of(plan, s, ending_of(result))) lines.push_back(account_line(account));
+  std::vector<std::string> results;
+  for (const StageStatistics& stage : s.stages)
+    if (std::string line = results_line(stage); !line.empty()) results.push_back(std::move(line));
+  for (const StageStatistics& stage : s.stages)
+    if (!results.empty() && stage.role == "source" && stage.lengths.rows > 0) lines.push_back(lengths_line(stage));
+  lines.insert(lines.end(), results.begin(), results.end());
   for (const StageStatistics& stage : s.stages) {
     for (const auto& [name, values] : stage.quantities) lines.push_back(quantity_line(stage, name, values));
     if (stage.batches_with_deadline > 0) lines.push_back(deadline_line(stage));

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "observe/result_figures.hpp"
+
 namespace sluice {
 namespace {
 
@@ -91,6 +93,7 @@ void add_stages(Tree& stages, const Tree& report) {
     add_keys(sum, stage,
              {"batches", "rows_in", "rows_out", "failed", "accounted", "busy_seconds", "wait_seconds", "output_bytes", "counters",
               "batches_with_deadline", "late_batches"});
+    if (const Tree& results = list_of(stage, "results"); !results.empty()) add_figures(sum["results"], results);
   }
 }
 

@@ -12,6 +12,7 @@ from typing import Any, Callable, Iterable, Mapping
 from . import _library as _l
 from ._engine import RUN_OPTIONS, RunHandle
 from ._errors import Error, Interrupted, Problem, error_of
+from ._report_html import report_html
 
 
 class Report:
@@ -55,6 +56,10 @@ class Report:
 
     def to_json(self) -> str:
         return json.dumps(self.data, indent=2)
+
+    def _repr_html_(self) -> str:
+        """In notebooks: what became of the rows, and what was found."""
+        return report_html(self.data)
 
     def __repr__(self) -> str:
         return f"<sluice.Report: {self.data['pipeline']['name']} {self.data['state']} in {self.seconds:.2f} s, {len(self.outputs)} outputs>"

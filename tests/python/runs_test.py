@@ -26,6 +26,22 @@ class Runs(unittest.TestCase):
         self.assertEqual(report.stage("reads")["rows_out"], 60)
         self.assertTrue(all(account["adds_up"] for account in report.account))
 
+    def test_a_report_shows_itself_in_a_notebook(self):
+        report = sluice.run("map", **MAP, output="shown.paf")
+        results = {figure["title"]: figure for figure in report.stage("paf")["results"]}
+        shown = report._repr_html_()
+        self.assertIn(f"{100 * results['mapped bases']['value']:.2f} %", shown)
+        self.assertIn("shown.paf", shown)
+        self.assertIn("<svg", shown)
+        self.assertEqual(shown.count("<table>"), shown.count("</table>"))
+        report.data["outputs"].append("<script>alert(1)</script>")
+        results["coverage"]["rows"][0]["name"] = "<img src=x>"
+        self.assertNotIn("<script>", report._repr_html_())
+        self.assertNotIn("<img", report._repr_html_())
+        report.data["error"] = {"stage": "paf", "message": "no room", "remedy": "make some", "status": 1}
+        report.data["stages"] = report.data["account"] = report.data["outputs"] = []
+        self.assertIn("no room (make some)", report._repr_html_())
+
     def test_methylation_by_its_function(self):
         sluice.pipelines.methylation(**METHYLATION, output="calls.tsv", threads=2, device="cpu")
         with open("calls.tsv") as file:

@@ -41,8 +41,9 @@
 
   function table(head, rows, numbers) {
     const isNumber = (i) => (numbers || []).includes(i) ? 'number' : '';
-    const body = make('tbody', rows.map((row) => make('tr', row.map((cell, i) => make('td', cell, isNumber(i))))));
-    return make('table', [make('thead', make('tr', head.map((cell, i) => make('th', cell, isNumber(i))))), body]);
+    const labelled = (cell, i) => { const made = make('td', cell, isNumber(i)); made.dataset.label = head[i] || ''; return made; };
+    const body = make('tbody', rows.map((row) => make('tr', row.map(labelled))));
+    return make('table', [make('thead', make('tr', head.map((cell, i) => make('th', cell, isNumber(i))))), body], head.length > 2 ? 'stacks' : 'pairs');
   }
   const folded = (title, ...content) => add(make('details'), make('summary', title), ...content);
 
@@ -105,7 +106,6 @@
     if (report.state === 'interrupted')
       add(where, make('div', 'It was interrupted: ' + (report.outputs.length ? 'what was finished by then was kept in files ending in .partial.' : 'nothing was kept.'), 'message odd'));
     for (const hint of report.hints) add(where, make('div', hint, 'message odd'));
-    const faultsOf = (d) => d.faults.memory + d.faults.kernel + d.faults.lost;
     for (const device of report.devices)
       if (device.retired_because) add(where, make('div', [make('b', device.name + ' was given up: '), device.retired_because,
         '. What it had under way was done again elsewhere: the output is the same.'], 'message odd'));
@@ -117,6 +117,13 @@
         : card(count(first.written), 'came out (' + first.end + ')', fate(first.written)));
       add(cards, card(count(first.failed), 'failed', fate(first.failed)), card(count(first.filtered), 'left out on purpose', fate(first.filtered)));
     }
+    add(where, cards);
+    if (report.account.some((path) => !path.adds_up)) add(where, make('div', 'The counts do not add up: please report this.', 'message bad'));
+  }
+  // What it took: at the head of the part about the engine.
+  function cost() {
+    const where = section('speed'), cards = make('div', undefined, 'cards');
+    const faultsOf = (d) => d.faults.memory + d.faults.kernel + d.faults.lost;
     const source = history.stages.find((stage) => stage.role === 'source' && stage.unit);
     const work = source && (report.stages.find((stage) => stage.name === source.name)?.implementations ?? []).reduce((sum, i) => sum + i.work, 0);
     const seconds = report.time.elapsed_seconds;
@@ -126,7 +133,100 @@
     for (const device of report.devices)
       add(cards, card(percent(device.utilisation), device.name + ' was busy', device.model + (faultsOf(device) ? ', ' + several(faultsOf(device), 'fault') : '')));
     add(where, cards, make('p', [make('b', 'What took the time: '), report.bottleneck + '.']));
-    if (report.account.some((path) => !path.adds_up)) add(where, make('div', 'The counts do not add up: please report this.', 'message bad'));
+  }
+
+  // ---- Results: what the stages found, in figures
+
+  const exact = (n) => n >= 1000 ? count(Math.round(n)) : String(Math.round(n * 100) / 100);
+  const withUnit = (text, unit) => text + (unit === '' ? '' : unit === 'x' || unit === '%' ? (unit === 'x' ? 'x' : ' %') : ' ' + unit);
+  function resultCard(figure) {
+    const more = figure.kind === 'share' && figure.unit ? large(figure.part) + ' of ' + large(figure.whole) + ' ' + plural(figure.unit) : '';
+    const value = figure.kind === 'share' ? (100 * figure.value).toFixed(2) + ' %' : withUnit(exact(figure.value), figure.kind === 'total' ? '' : figure.unit);
+    const box = card(value, figure.title, more);
+    box.title = figure.meaning;
+    return box;
+  }
+  // Every class between the first and the last; where there are many, some of them together.
+  function filled(figure) {
+    let first = figure.classes[0][0], last = figure.classes[figure.classes.length - 1][0];
+    while (last - first < 11) first > 0 ? --first : ++last;
+    const step = Math.max(1, Math.ceil((last - first + 1) / 120));
+    const bars = [];
+    for (let at = Math.floor(first / step) * step; at <= last; at += step) bars.push([at * figure.width, (at + step) * figure.width, 0]);
+    for (const [index, number] of figure.classes) bars[Math.floor(index / step) - Math.floor(first / step)][2] += number;
+    return bars;
+  }
+  function histogramChart(where, figure) {
+    if (figure.classes.length === 0) return;
+    const bars = filled(figure), wide = bars[0][1] - bars[0][0];
+    const name = (bar) => wide === 1 && figure.width === 1 ? exact(bar[0]) : String(Number(bar[0].toPrecision(6)));
+    chart(where, capital(figure.title), 220, capital(figure.meaning) + '; median ' + exact(figure.median) + '.', () => ({
+      type: 'bar',
+      data: { labels: bars.map(name), datasets: [{ label: 'number', data: bars.map((bar) => bar[2]), backgroundColor: series(0), categoryPercentage: 1, barPercentage: bars.length > 60 ? 1 : 0.94 }] },
+      options: { plugins: Object.assign(legend(false), { tooltip: { callbacks: { title: (items) => { const bar = bars[items[0].dataIndex]; return figure.width === 1 && wide === 1 ? name(bar) : name(bar) + ' to ' + Number(bar[1].toPrecision(6)); } } } }),
+        scales: { x: axis(figure.title + (figure.unit ? ' (' + figure.unit + ')' : ''), { grid: { display: false }, ticks: { maxTicksLimit: 11, maxRotation: 0 } }), y: axis('', { grace: '4%', ticks: { callback: large, precision: 0 } }) } }
+    }));
+  }
+  function alongChart(where, figure) {
+    if (figure.windows.length === 0) return;
+    const points = new Map(), share = figure.kind === 'along' && figure.unit === '%';
+    const sequences = [...new Set(figure.windows.map((w) => w[0]))];
+    const apart = sequences.length > 1;
+    let before = 0, last = null, end = 0;
+    for (const [sequence, from, to, part, whole] of figure.windows) {
+      if (last !== null && sequence !== last) before += end;
+      last = sequence, end = to;
+      if (!points.has(sequence)) points.set(sequence, []);
+      points.get(sequence).push({ x: (apart ? before : 0) + (from + to) / 2, y: whole > 0 ? (share ? 100 : 1) * part / whole : null, place: sequence + ':' + count(from + 1) + '-' + count(to) });
+    }
+    const title = (items) => items[0].raw.place;
+    const from = apart ? 0 : figure.windows[0][1];
+    chart(where, capital(figure.title), 240, capital(figure.meaning) + (apart ? '; ' + count(sequences.length) + ' sequences, one behind the other.' : '.'), () => ({
+      type: 'line',
+      data: { datasets: [...points].map(([sequence, data], i) => ({ label: sequence, data, borderColor: series(apart ? i % 2 * 4 : 0), backgroundColor: series(apart ? i % 2 * 4 : 0) + '44', fill: share ? false : 'origin', borderWidth: 1.6, pointRadius: data.length < 40 ? 2 : 0 })) },
+      options: { interaction: { mode: 'nearest', axis: 'x', intersect: false }, plugins: Object.assign(legend(false), { tooltip: { callbacks: { title } } }),
+        scales: { x: axis(apart ? 'position (bases), contigs in their order' : sequences[0] + ' (position in bases)', { type: 'linear', min: from, max: before + end, ticks: { maxTicksLimit: 8, maxRotation: 0, includeBounds: false, callback: large } }),
+          y: axis(figure.unit === 'x' ? 'depth' : withUnit('', figure.unit), share ? { min: 0, max: 100 } : { ticks: { callback: short } }) } }
+    }));
+  }
+  function squiggleChart(where, figure, squiggle) {
+    const at = (sample) => squiggle.first + sample * squiggle.step;
+    const steps = squiggle.events.slice().sort((a, b) => a[0] - b[0]).flatMap(([begin, end, level, label]) =>
+      [{ x: begin, y: level / 10, label }, { x: end, y: level / 10, label }, { x: end, y: null, label }]);
+    chart(where, squiggle.read, 260, 'Grey: samples; the lines are the ' + squiggle.events.length + ' events over them.', () => ({
+      type: 'line',
+      data: { datasets: [
+        { label: 'events', data: steps, borderColor: series(5), backgroundColor: series(5), borderWidth: 2.4, pointRadius: 0 },
+        { label: 'samples', data: squiggle.samples.map((sample, i) => ({ x: at(i), y: sample / 10 })), borderColor: colour('quiet') + '99', backgroundColor: colour('quiet'), borderWidth: 1, pointRadius: 0 }] },
+      options: { interaction: { mode: 'nearest', axis: 'x', intersect: false }, plugins: Object.assign(legend(true), { tooltip: { callbacks: { title: (items) => (items.find((item) => item.raw.label) || { raw: { label: 'sample ' + count(items[0].raw.x) } }).raw.label } } }),
+        scales: { x: axis('sample', { type: 'linear', min: squiggle.first, max: at(squiggle.samples.length), ticks: { maxTicksLimit: 8, maxRotation: 0, includeBounds: false, callback: (v) => count(v) } }), y: axis(figure.unit, { beginAtZero: false }) } }
+    }));
+  }
+  function resultTable(where, figure) {
+    if (figure.rows.length === 0) return;
+    const long = figure.rows.some((row) => row.length > 0), most = 25;
+    const shares = figure.kind === 'shares';
+    const cells = (row) => shares ? [row.name, count(row.amount), count(row.length), row.length > 0 ? (100 * row.amount / row.length).toFixed(2) + ' %' : ''] : long ? [row.name, count(row.length), count(row.amount), row.length > 0 ? withUnit(exact(row.amount / row.length), figure.unit) : ''] : [row.name, count(row.amount)];
+    const made = (rows) => shares ? table(['', plural(figure.unit), 'of', 'share'], rows.map(cells), [1, 2, 3]) : long ? table(['', 'length', 'bases', figure.title], rows.map(cells), [1, 2, 3]) : table(['', plural(figure.unit)], rows.map(cells), [1]);
+    add(where, make('h3', capital(figure.title)), note(capital(figure.meaning) + '.'), made(figure.rows.slice(0, most)));
+    if (figure.rows.length > most) add(where, folded('The other ' + count(figure.rows.length - most), made(figure.rows.slice(most))));
+  }
+  function results() {
+    const where = section('results');
+    const stages = report.stages.filter((stage) => (stage.results || []).length > 0);
+    if (stages.length === 0) return where.remove();
+    const cards = make('div', undefined, 'cards'), box = make('div', undefined, 'charts'), tables = make('div'), squiggles = make('div');
+    for (const stage of report.stages)
+      if (stage.role === 'source' && stage.row_lengths)
+        add(cards, card(count(Math.round(stage.row_lengths.n50)), 'N50 of ' + (first && first.source === stage.name ? plural(first.called) : stage.name) + ' (' + plural(stage.row_lengths.unit) + ')', large(stage.row_lengths.total) + ' ' + plural(stage.row_lengths.unit) + ' in all'));
+    for (const figure of stages.flatMap((stage) => stage.results)) {
+      if (figure.value !== null && !figure.windows && !figure.classes && figure.kind !== 'shares') add(cards, resultCard(figure));
+      if (figure.kind === 'histogram') histogramChart(box, figure);
+      if (figure.kind === 'along' || figure.kind === 'depth') alongChart(box, figure);
+      for (const squiggle of figure.squiggles || []) squiggleChart(squiggles, figure, squiggle);
+      if (figure.rows) resultTable(tables, figure);
+    }
+    add(where, cards, squiggles, box, tables);
   }
 
   // ---- Inputs, outputs
@@ -361,7 +461,7 @@
     if (run.left_out) add(where, note(run.left_out));
   }
 
-  head(); glance(); wentIn(); cameOut(); lost(); speed(); bound(); how();
+  head(); glance(); results(); wentIn(); cameOut(); lost(); cost(); speed(); bound(); how();
   draw();
   window.matchMedia('(prefers-color-scheme: dark)').addEventListener('change', draw);
   window.matchMedia('print').addEventListener('change', draw);

@@ -3,10 +3,17 @@
 #include "read_correction/piece_joining.hpp"
 
 #include <algorithm>
+#include <sluice/result_figures.hpp>
 #include <sluice/resume.hpp>
 
 namespace sluice::read_correction {
 namespace {
+
+constexpr Figure corrected_share{0, FigureKind::share, "corrected bases", "base",
+                                 "bases of reads that were replaced by a consensus, of all bases; what was replaced may have been right"};
+constexpr Figure read_share{1, FigureKind::share, "corrected reads", "read", "reads of which a piece or more was corrected"};
+constexpr Figure share_histogram{2, FigureKind::histogram, "corrected share of reads", "%", "reads by the share of their bases that was corrected",
+                                 5};
 
 constexpr char lower_case(char letter) { return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter; }
 
@@ -114,6 +121,9 @@ void PieceJoining::add_sites(const Batch& in, std::int64_t row, std::string_view
 void PieceJoining::finish(const Call& call, Output& out) {
   while (read_ < part_.end && !call.cancelled()) next_read(call, out);
   contigs_.emit(out);
+  ResultFigures figures;
+  for (const Figure& figure : {corrected_share, read_share, share_histogram}) figures.describe(figure);
+  figures.give(call);
   if (failed_ > 0) call.count("windows that failed and stay as they are", failed_);
 }
 
@@ -181,10 +191,20 @@ void PieceJoining::keep_own_bases(std::int64_t end) {
   at_ = end;
 }
 
+void PieceJoining::count_figures(const Call& call, std::int64_t length) const {
+  ResultFigures figures;
+  const auto corrected = static_cast<std::uint64_t>(std::clamp<std::int64_t>(corrected_, 0, length)), all = static_cast<std::uint64_t>(length);
+  figures.add_share(corrected_share, corrected, all);
+  figures.add_share(read_share, corrected > 0 ? 1 : 0, 1);
+  if (all > 0) figures.add_class(share_histogram, static_cast<std::int64_t>(20 * corrected / all));
+  figures.give(call);
+}
+
 // Completes the current read, if there is one, and begins the next one.
 void PieceJoining::next_read(const Call& call, Output& out) {
   if (read_ >= part_.begin) {
     const std::int64_t length = reads_.length(read_);
+    count_figures(call, length);
     variants_.decide(std::span(contigs_.bases()).subspan(contigs_.begin()));
     variants_.clear();
     if (length > 0 && static_cast<double>(corrected_) < min_corrected_ * static_cast<double>(length)) {

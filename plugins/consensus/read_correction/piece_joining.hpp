@@ -32,6 +32,7 @@ class PieceJoining {
   void restore(StateReader& from);
   void keep_own_bases(std::int64_t end);
   void next_read(const Call& call, Output& out);
+  void count_figures(const Call& call, std::int64_t length) const;
   void add_sites(const Batch& in, std::int64_t row, std::string_view consensus);
 
   SequenceStoreView reads_;

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
+#include <algorithm>
+#include <cstdint>
 #include <sluice/file_joining.hpp>
 #include <sluice/overlap/contig_rows.hpp>
+#include <sluice/result_figures.hpp>
 #include <sluice/resume.hpp>
 #include <sluice/sequence_store.hpp>
 #include <sluice/stage.hpp>
@@ -9,14 +12,43 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "window_merging/consensus_quality.hpp"
 #include "window_merging/contig_writer.hpp"
 #include "window_merging/coverage_trimming.hpp"
+#include "window_merging/edit_script.hpp"
 #include "window_merging/window_changes.hpp"
 
 namespace sluice::window_merging {
 namespace {
+
+constexpr Figure polished_share{0, FigureKind::share, "polished windows", "window",
+                                "windows with a consensus, of all windows of the targets that were given"};
+constexpr Figure substituted{1, FigureKind::total, "bases substituted", "base",
+                             "bases of the targets that became others, by the fewest changes in each window"};
+constexpr Figure inserted{2, FigureKind::total, "bases inserted", "base", "bases that the targets did not have"};
+constexpr Figure deleted{3, FigureKind::total, "bases deleted", "base", "bases that only the targets had, badly covered ends of windows included"};
+constexpr Figure by_window{4, FigureKind::histogram, "changes in a window", "base",
+                           "bases substituted, inserted and deleted in each polished window"};
+constexpr std::uint64_t most_changes = 199;  // of a class of their own
+
+// What polishing changed, of some windows.
+struct ChangedBases {
+  std::uint64_t substituted = 0, inserted = 0, deleted = 0;
+  std::uint64_t all() const { return substituted + inserted + deleted; }
+};
+
+ChangedBases changed_bases(std::string_view from, std::string_view to) {
+  ChangedBases changed;
+  for (const Change& change : find_changes(from, to)) {
+    const std::uint64_t out = change.from_end - change.from_begin, in = change.to_end - change.to_begin;
+    changed.substituted += std::min(out, in);
+    changed.deleted += out - std::min(out, in);
+    changed.inserted += in - std::min(out, in);
+  }
+  return changed;
+}
 
 class WindowMerging {
  public:
@@ -82,6 +114,7 @@ class WindowMerging {
     const auto support = [&](std::int64_t row) {
       return has_support_ ? in.list<std::int32_t>("consensus_support")[row] : std::span<const std::int32_t>();
     };
+    count_changes(call, in);
     for (std::int64_t row = 0; row < in.rows() && !call.cancelled(); ++row) {
       if (!in.ok(row)) {
         ++failed_;
@@ -108,6 +141,9 @@ class WindowMerging {
   void finish(const Call& call, Output& out) {
     while (target_ < part_.end && !call.cancelled()) next_target(call, out);
     contigs_.emit(out);
+    ResultFigures figures;
+    for (const Figure& figure : {polished_share, substituted, inserted, deleted, by_window}) figures.describe(figure);
+    figures.give(call);
     if (untrimmed_ > 0) call.count("windows without half of the layers anywhere", static_cast<double>(untrimmed_));
     if (failed_ > 0) call.count("windows that failed and stay as they are", static_cast<double>(failed_));
   }
@@ -132,11 +168,49 @@ class WindowMerging {
     if (end > begin) contigs_.append_own(target_, begin, end);
   }
 
+  KeptBases kept_of(std::string_view consensus, std::span<const std::int32_t> coverage, std::int64_t layers) const {
+    if (trims_ && coverage.size() == consensus.size()) return trim_by_coverage(coverage, layers);
+    return {0, consensus.size(), false};
+  }
+
+  // For the report.
+  void count_changes(const Call& call, const Batch& in) const {
+    const auto target_index = in.column<std::int64_t>("target_index"), window_index = in.column<std::int64_t>("window_index");
+    const auto sequence_length = in.list<std::int32_t>("sequence_length"), coverage = in.list<std::int32_t>("consensus_coverage");
+    const TextView consensus = in.text("consensus");
+    const auto is_polished = in.column<std::uint8_t>("is_polished");
+    std::vector<ChangedBases> changed(static_cast<std::size_t>(in.rows()));
+    const auto is_counted = [&](std::size_t r) { return in.ok(static_cast<std::int64_t>(r)) && is_polished[r] != 0; };
+    call.parallel_for(changed.size(), 16, [&](std::size_t begin, std::size_t end) {
+      std::string bases;
+      std::vector<char> scratch;
+      for (std::size_t r = begin; r < end && !call.cancelled(); ++r) {
+        const auto row = static_cast<std::int64_t>(r);
+        if (!is_counted(r) || target_index[r] < 0 || target_index[r] >= targets_.size() || window_index[r] < 0) continue;  // process() refuses it
+        const std::int64_t length = targets_.length(target_index[r]);
+        if (window_index[r] >= (length + window_length_ - 1) / window_length_) continue;
+        const std::int64_t first = window_index[r] * window_length_, last = std::min(first + window_length_, length);
+        bases.resize(static_cast<std::size_t>(last - first));
+        targets_.fetch_bases(target_index[r], first, last, bases.data(), scratch);
+        const KeptBases kept = kept_of(consensus[row], coverage[row], static_cast<std::int64_t>(sequence_length[row].size()) - 1);
+        changed[r] = changed_bases(bases, consensus[row].substr(kept.begin, kept.end - kept.begin));
+      }
+    });
+    ResultFigures figures;
+    for (std::size_t r = 0; r < changed.size(); ++r) {
+      if (!is_counted(r)) continue;
+      figures.add_total(substituted, changed[r].substituted);
+      figures.add_total(inserted, changed[r].inserted);
+      figures.add_total(deleted, changed[r].deleted);
+      figures.add_class(by_window, static_cast<std::int64_t>(std::min(changed[r].all(), most_changes + 1)));
+    }
+    figures.give(call);
+  }
+
   void append_polished(std::string_view consensus, std::span<const std::int32_t> coverage, std::span<const std::int32_t> support,
                        std::int64_t layers) {
     ++polished_windows_;
-    KeptBases kept{0, consensus.size(), false};
-    if (trims_ && coverage.size() == consensus.size()) kept = trim_by_coverage(coverage, layers);
+    const KeptBases kept = kept_of(consensus, coverage, layers);
     if (kept.is_untrimmed) ++untrimmed_;
     contigs_.bases().append(consensus.substr(kept.begin, kept.end - kept.begin));
     if (!contigs_.has_qualities()) return;
@@ -151,6 +225,9 @@ class WindowMerging {
     if (target_ >= part_.begin) {
       if (polished_windows_ > 0 || includes_unpolished_) {
         keep_backbone(windows_of(target_));
+        ResultFigures figures;
+        figures.add_share(polished_share, static_cast<std::uint64_t>(polished_windows_), static_cast<std::uint64_t>(windows_of(target_)));
+        figures.give(call);
         contigs_.complete({target_, windows_of(target_), polished_windows_, overlaps_}, out);
       } else {
         call.account(Reason::unpolished, 1, std::string(targets_.name(target_)));

@@ -5,11 +5,16 @@
 #include <cstdint>
 #include <iterator>
 #include <limits>
+#include <map>
+#include <optional>
 #include <sluice/arrow/indexed_table.hpp>
 #include <sluice/arrow/known_tables.hpp>
 #include <sluice/file_joining.hpp>
 #include <sluice/hts/join_indexed_text.hpp>
+#include <sluice/region.hpp>
+#include <sluice/result_figures.hpp>
 #include <sluice/resume.hpp>
+#include <sluice/sequence_windows.hpp>
 #include <sluice/stage.hpp>
 #include <string>
 #include <string_view>
@@ -41,12 +46,97 @@ class Line {
   std::string* text_;
 };
 
+constexpr Figure modified_share{0, FigureKind::share, "modified", "", "modified reads of the valid ones, over all rows"};
+constexpr Figure mean_coverage{1, FigureKind::mean, "coverage of rows", "",
+                               "valid reads of a row in the mean: modified, canonical, or modified otherwise"};
+constexpr Figure by_modification{2, FigureKind::shares, "modified, by modification", "modified reads",
+                                 "of the valid reads at the rows of each modification"};
+constexpr Figure along{3, FigureKind::along, "modified along the region", "%", "modified reads of the valid ones"};
+constexpr Figure share_histogram{
+    4, FigureKind::histogram, "share modified in rows", "%", "rows with valid reads by the share of them that is modified", 5};
+constexpr Figure coverage_histogram{5, FigureKind::histogram, "coverage of each row", "",
+                                    "rows by their valid reads; the last class holds all above"};
+constexpr std::int64_t most_coverage = 200;
+
+// What a run found, for its report.
+class SiteFigures {
+ public:
+  explicit SiteFigures(const std::string& region) : region_(RegionText(region).name()) {
+    if (region.empty()) return;
+    const Interval interval = RegionText(region).interval();
+    windows_.emplace(std::vector<std::string_view>{region_}, std::vector<std::int64_t>{interval.end}, 0, interval.begin, interval.end);
+  }
+  SiteFigures(const SiteFigures&) = delete;  // the windows look at its name
+
+  static void check(const std::string& region) {
+    const RegionText parsed(region);
+    if (!region.empty() && (parsed.name().empty() || parsed.interval().end == std::numeric_limits<std::int64_t>::max()))
+      throw Failure::usage("report_region '" + region + "' does not say where it ends", "write contig:first-last");
+  }
+
+  // Behind process(), which has looked at the counts.
+  void count(const Call& call, const Batch& in) const {
+    const TextView contig = in.text("contig"), modification = in.text("modification");
+    const auto position = in.column<std::int64_t>("position"), modified = in.column<std::int64_t>("modified"),
+               canonical = in.column<std::int64_t>("canonical"), other = in.column<std::int64_t>("other_modified");
+    std::map<std::string_view, Part> of_modification;
+    std::vector<std::uint64_t> coverage(most_coverage + 1), shares(21);
+    std::vector<Part> of_window(windows_ ? windows_->windows().size() : 0);
+    Part all;
+    std::uint64_t rows = 0;
+    for (std::int64_t row = 0; row < in.rows(); ++row) {
+      if (!in.ok(row)) continue;
+      const auto i = static_cast<std::size_t>(row);
+      const std::int64_t valid = modified[i] + canonical[i] + other[i];
+      const auto add_to = [&](Part& part) {
+        part.modified += static_cast<std::uint64_t>(modified[i]), part.valid += static_cast<std::uint64_t>(valid);
+      };
+      ++rows;
+      add_to(all);
+      add_to(of_modification[modification[row]]);
+      ++coverage[static_cast<std::size_t>(std::min(valid, most_coverage))];
+      if (valid == 0) continue;
+      ++shares[static_cast<std::size_t>(20 * modified[i] / valid)];
+      if (windows_ && contig[row] == region_)
+        windows_->each(0, position[i], position[i] + 1, [&](std::size_t window, std::int64_t) { add_to(of_window[window]); });
+    }
+    ResultFigures figures;
+    figures.add_share(modified_share, all.modified, all.valid);
+    figures.add_mean(mean_coverage, all.valid, rows);
+    for (const auto& [code, part] : of_modification) figures.add_row_share(by_modification, 0, code, part.modified, part.valid);
+    for (std::size_t i = 0; i < coverage.size(); ++i)
+      if (coverage[i] > 0) figures.add_class(coverage_histogram, static_cast<std::int64_t>(i), coverage[i]);
+    for (std::size_t i = 0; i < shares.size(); ++i)
+      if (shares[i] > 0) figures.add_class(share_histogram, static_cast<std::int64_t>(i), shares[i]);
+    for (std::size_t i = 0; i < of_window.size(); ++i)
+      if (of_window[i].valid > 0) figures.add_window(along, windows_->windows()[i], of_window[i].modified, of_window[i].valid);
+    figures.give(call);
+  }
+  void describe(const Call& call) const {
+    ResultFigures figures;
+    for (const Figure& figure : {modified_share, mean_coverage, by_modification, share_histogram, coverage_histogram}) figures.describe(figure);
+    if (windows_) {
+      figures.describe(along);
+      for (const FigureWindow& window : windows_->windows()) figures.add_window(along, window, 0, 0);
+    }
+    figures.give(call);
+  }
+
+ private:
+  struct Part {
+    std::uint64_t modified = 0, valid = 0;
+  };
+  std::string region_;  // its contig
+  std::optional<SequenceWindows> windows_;
+};
+
 // Sink: counts of base modifications as bedMethyl, in the order in which they come.
 class BedMethylWriter : public hts::JoinsIndexedText<hts::bed_columns> {
  public:
   struct Parameters {
     Path output;
     bool partitions = false;
+    std::string report_region;
   };
   static void describe(Describe<BedMethylWriter>& d) {
     d.id("bedmethyl_writer").summary("writes counts of base modifications as bedMethyl");
@@ -66,10 +156,15 @@ class BedMethylWriter : public hts::JoinsIndexedText<hts::bed_columns> {
         .beside(".tbi")
         .beside(".csi");
     d.option("partitions", &Parameters::partitions, "a 19th column: which reads were counted");
+    d.option("report_region", &Parameters::report_region, "report: show how much is modified along this region, contig:first-last, too");
   }
 
+  static void check_parameters(const Parameters& p) { SiteFigures::check(p.report_region); }
+
   BedMethylWriter(const Setup& setup, const Parameters& parameters)
-      : partitions_(parameters.partitions), file_(setup, parameters.output, schema_of(parameters.partitions), hts::bed_columns) {
+      : partitions_(parameters.partitions),
+        figures_(parameters.report_region),
+        file_(setup, parameters.output, schema_of(parameters.partitions), hts::bed_columns) {
     if (partitions_ && !setup.available("partition")) throw Failure::usage("there are no partitions to write", "leave partitions out");
     resume(setup, [this](StateReader& from) { file_.restore(from); });
   }
@@ -91,6 +186,7 @@ class BedMethylWriter : public hts::JoinsIndexedText<hts::bed_columns> {
     const std::span<char> lines = out.text("_lines", out.offsets([&](std::int64_t row) { return sizes[static_cast<std::size_t>(row)]; }));
     auto at = lines.begin();
     for (const std::string& text : texts) at = std::copy(text.begin(), text.end(), at);
+    figures_.count(call, in);
   }
 
   void commit(const Call& call, const Batch& in) {
@@ -100,7 +196,10 @@ class BedMethylWriter : public hts::JoinsIndexedText<hts::bed_columns> {
     call.outcome("written", written, static_cast<std::uint64_t>(in.rows()));
   }
 
-  void finish(const Call& call, Output&) { file_.finish(call); }
+  void finish(const Call& call, Output&) {
+    file_.finish(call);
+    figures_.describe(call);
+  }
   void save(const Call& call, StateWriter& to) { file_.save(call, to); }
 
  private:
@@ -152,6 +251,7 @@ class BedMethylWriter : public hts::JoinsIndexedText<hts::bed_columns> {
   }
 
   bool partitions_;
+  SiteFigures figures_;
   arrow::IndexedTable file_;
 };
 

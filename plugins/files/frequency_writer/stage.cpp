@@ -1,18 +1,27 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #include <algorithm>
+#include <cstdint>
 #include <limits>
 #include <sluice/arrow/indexed_table.hpp>
 #include <sluice/arrow/known_tables.hpp>
 #include <sluice/motif.hpp>
+#include <sluice/result_figures.hpp>
 #include <sluice/resume.hpp>
 #include <sluice/stage.hpp>
 #include <string>
+#include <vector>
 
 #include "frequency_writer/frequency_table.hpp"
 
 namespace sluice::frequency_writer {
 namespace {
+
+constexpr Figure mean_coverage{0, FigureKind::mean, "coverage of sites", "",
+                               "reads with a call that counts, of a site or a group of sites, in the mean"};
+constexpr Figure coverage_histogram{1, FigureKind::histogram, "coverage of each site", "",
+                                    "sites or groups of sites by their reads with a call that counts; the last class holds all above"};
+constexpr std::int64_t most_coverage = 200;
 
 // Sink: methylation frequencies per site, in the order they come (methylation_frequency sorts them).
 class FrequencyWriter {
@@ -82,14 +91,20 @@ class FrequencyWriter {
 
   void commit(const Call& call, const Batch& in) {
     double written = 0;
-    std::uint64_t called = 0;
+    ResultFigures figures;
+    std::uint64_t called = 0, reads = 0;
     const auto called_sites = in.column<std::int64_t>("called_sites");
+    const auto motifs = in.column<std::int32_t>("motifs");
+    std::vector<std::uint64_t> coverage(most_coverage + 1);
     std::string text;
     const Columns sites(in);
     for (std::int64_t row = 0; row < in.rows(); ++row) {
       if (!in.ok(row)) continue;
       ++written;
       called += called_sites[static_cast<std::size_t>(row)] > 0 ? 1 : 0;
+      const std::int64_t of_site = called_sites[static_cast<std::size_t>(row)] / std::max(motifs[static_cast<std::size_t>(row)], 1);
+      reads += static_cast<std::uint64_t>(std::max<std::int64_t>(of_site, 0));
+      ++coverage[static_cast<std::size_t>(std::clamp<std::int64_t>(of_site, 0, most_coverage))];
       if (format_ == Format::bedmethyl && !bed_methyl_.add(sites[row], text))
         throw Failure::input(place_of(sites[row]) + ": sequence and counts do not show its sites",
                              "use the sites of methylation_frequency, and the motif that was called");
@@ -98,6 +113,10 @@ class FrequencyWriter {
       file_.write_rows(call, in.text("_lines"));
     else
       file_.write(call, text);
+    figures.add_mean(mean_coverage, reads, static_cast<std::uint64_t>(written));
+    for (std::size_t i = 0; i < coverage.size(); ++i)
+      if (coverage[i] > 0) figures.add_class(coverage_histogram, static_cast<std::int64_t>(i), coverage[i]);
+    figures.give(call);
     call.count("sites written", written);
     call.outcome("called", called, static_cast<std::uint64_t>(in.rows()));
   }
@@ -105,6 +124,9 @@ class FrequencyWriter {
   void finish(const Call& call, Output&) {
     std::string text;
     bed_methyl_.finish(text);
+    ResultFigures figures;
+    for (const Figure& figure : {mean_coverage, coverage_histogram}) figures.describe(figure);
+    figures.give(call);
     file_.write(call, text);
     file_.finish(call);
   }

@@ -1,18 +1,23 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #include <algorithm>
+#include <optional>
 #include <sluice/arrow/table_output.hpp>
 #include <sluice/file_joining.hpp>
 #include <sluice/hts/join_text.hpp>
 #include <sluice/kmer_model.hpp>
 #include <sluice/motif.hpp>
+#include <sluice/region.hpp>
 #include <sluice/resume.hpp>
 #include <sluice/site_calls.hpp>
 #include <sluice/stage.hpp>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
+#include "methylation_writer/methylation_figures.hpp"
 #include "methylation_writer/methylation_table.hpp"
 
 namespace sluice::methylation_writer {
@@ -25,6 +30,8 @@ class MethylationTable : public hts::JoinsText<> {
     Path output;
     int version = 2;
     std::string motif = "cpg";
+    double call_threshold = 2.5;
+    std::string report_region;
   };
   static void describe(Describe<MethylationTable>& d) {
     d.id("methylation_tsv").summary("writes methylation calls as the TSV of f5c and nanopolish");
@@ -45,37 +52,46 @@ class MethylationTable : public hts::JoinsText<> {
     d.option("version", &Parameters::version, "2, or 1 for the older columns: no strand, num_cpgs instead of num_motifs").range(1, 2);
     d.option("motif", &Parameters::motif,
              "what was called; a long one is shown whole in the last column: cpg, gpc, dam, dcm, or LETTERS:POSITION:CODE");
+    d.option("call_threshold", &Parameters::call_threshold, "report: least distance of the log-likelihood ratio from 0 for a call to count")
+        .range(0, 1e6);
+    d.option("report_region", &Parameters::report_region, "report: show methylation along this region instead of the whole reference");
   }
 
-  static void check_parameters(const Parameters& p) { parse_motif(p.motif); }
+  static void check_parameters(const Parameters& p) {
+    parse_motif(p.motif);
+    RegionText(p.report_region);
+  }
 
   MethylationTable(const Setup& setup, const Parameters& parameters)
       : version_(parameters.version == 1 ? TableVersion::v1 : TableVersion::v2),
         k_(kmer_size(setup.resource("model"))),
         motif_length_(parse_motif(parameters.motif).forward.length),
         output_name_(parameters.output),
+        figures_(windows_of(setup.resource("reference"), parameters.report_region), parameters.call_threshold),
         file_(setup, parameters.output, schema_of(version_)) {
     const Batch reference = setup.resource("reference");
     const TextView names = reference.text("name");
     const TextView bases = reference.text("bases");
-    for (std::int64_t row = 0; row < reference.rows(); ++row) contigs_.emplace(names[row], bases[row]);
+    for (std::int64_t row = 0; row < reference.rows(); ++row) contigs_.emplace(names[row], Contig{static_cast<std::size_t>(row), bases[row]});
     file_.header(table_header(version_));
     resume(setup, [this](StateReader& from) { file_.restore(from); });
   }
 
-  void process(const sluice::Call&, const Batch& in, Output& out) const {
+  void process(const sluice::Call& call, const Batch& in, Output& out) const {
     const TextView read_ids = in.text("read_id");
     const TextView contig_names = in.text("contig");
     const auto is_reverse = in.column<std::uint8_t>("is_reverse");
     const SiteCalls calls(in);
     std::string text;
+    MethylationFigures::Counts found(figures_);
     Buffer ends = out.offsets([&](std::int64_t row) {
       const std::size_t before = text.size();
       if (!in.ok(row)) return std::size_t{0};
       const std::size_t groups = calls.groups(row, read_ids[row]);
       if (groups == 0) return std::size_t{0};
-      const std::string_view bases = bases_of(contig_names[row]);
-      for (std::size_t i = 0; i < groups; ++i)
+      const Contig& contig = contig_of(contig_names[row]);
+      for (std::size_t i = 0; i < groups; ++i) {
+        found.add(contig.number, calls.start[row][i], calls.motifs[row][i], calls.log_lik_ratio(row, i));
         append_call(text,
                     {.contig = contig_names[row],
                      .strand = is_reverse[static_cast<std::size_t>(row)] != 0 ? Strand::reverse : Strand::forward,
@@ -85,12 +101,14 @@ class MethylationTable : public hts::JoinsText<> {
                      .log_lik_methylated = calls.methylated[row][i],
                      .log_lik_unmethylated = calls.unmethylated[row][i],
                      .motifs = calls.motifs[row][i],
-                     .sequence = group_sequence(bases, calls.start[row][i], calls.end[row][i], k_, motif_length_)},
+                     .sequence = group_sequence(contig.bases, calls.start[row][i], calls.end[row][i], k_, motif_length_)},
                     version_);
+      }
       return text.size() - before;
     });
     const std::span<char> lines = out.text("_lines", ends);
     std::copy(text.begin(), text.end(), lines.begin());
+    found.give(call);
   }
 
   void commit(const sluice::Call& call, const Batch& in) {
@@ -107,7 +125,10 @@ class MethylationTable : public hts::JoinsText<> {
     call.outcome("called", called, static_cast<std::uint64_t>(in.rows()));
   }
 
-  void finish(const sluice::Call& call, Output&) { file_.finish(call); }
+  void finish(const sluice::Call& call, Output&) {
+    file_.finish(call);
+    figures_.describe(call);
+  }
   void save(const sluice::Call& call, StateWriter& to) { file_.save(call, to); }
 
  private:
@@ -116,7 +137,31 @@ class MethylationTable : public hts::JoinsText<> {
     if (version == TableVersion::v2) types.insert(types.begin() + 1, "utf8");  // the strand
     return arrow::table_schema(table_header(version), types);
   }
-  std::string_view bases_of(std::string_view contig) const {
+  struct Contig {
+    std::size_t number = 0;
+    std::string_view bases;
+  };
+  static SequenceWindows windows_of(const Batch& reference, const std::string& region) {
+    const TextView names = reference.text("name"), bases = reference.text("bases");
+    std::vector<std::string_view> of_contigs;
+    std::vector<std::int64_t> lengths;
+    for (std::int64_t row = 0; row < reference.rows(); ++row) {
+      of_contigs.push_back(names[row]);
+      lengths.push_back(static_cast<std::int64_t>(bases[row].size()));
+    }
+    if (region.empty()) return {std::move(of_contigs), std::move(lengths)};
+    const auto number_of = [&](std::string_view name) {
+      return static_cast<std::size_t>(std::find(of_contigs.begin(), of_contigs.end(), name) - of_contigs.begin());
+    };
+    const auto length_of = [&](std::string_view name) {
+      const std::size_t number = number_of(name);
+      return number < lengths.size() ? std::optional(lengths[number]) : std::nullopt;
+    };
+    const Region shown = resolve_region(region, length_of, "the reference");
+    const std::size_t number = number_of(shown.contig);
+    return {std::move(of_contigs), std::move(lengths), number, shown.start, shown.end};
+  }
+  const Contig& contig_of(std::string_view contig) const {
     const auto found = contigs_.find(contig);
     if (found == contigs_.end())
       throw Failure::input("contig '" + std::string(contig) + "' is not in the reference, needed for '" + output_name_ + "'",
@@ -127,7 +172,8 @@ class MethylationTable : public hts::JoinsText<> {
   TableVersion version_;
   std::int64_t k_, motif_length_;
   std::string output_name_;
-  std::unordered_map<std::string_view, std::string_view> contigs_;  // name -> bases, both owned by the reference
+  MethylationFigures figures_;
+  std::unordered_map<std::string_view, Contig> contigs_;  // by name; names and bases are the reference's
   arrow::TableOutput file_;
 };
 

@@ -7,6 +7,7 @@
 #include <sluice/file_joining.hpp>
 #include <sluice/hts/join_indexed_text.hpp>
 #include <sluice/minimizer_index.hpp>
+#include <sluice/overlap/alignment_figures.hpp>
 #include <sluice/overlap/hit_columns.hpp>
 #include <sluice/resume.hpp>
 #include <sluice/stage.hpp>
@@ -71,12 +72,13 @@ class PafWriter : public hts::JoinsIndexedText<hts::paf_target_columns> {
         paf_no_hit_(p.paf_no_hit),
         cigar_(p.cigar),
         has_alignments_(overlap::read_alignments_available(setup)),
+        figures_(index_),
         text_(text_tag(setup, p, has_alignments_)),
         file_(setup, p.output, tag_columns(has_alignments_, p.cigar, text_), hts::paf_target_columns) {
     resume(setup, [this](StateReader& from) { file_.restore(from); });
   }
 
-  void process(const Call&, const Batch& in, Output& out) {
+  void process(const Call& call, const Batch& in, Output& out) {
     auto text = texts_.take();
     text->clear();
     const overlap::HitColumns hits(in);
@@ -86,6 +88,7 @@ class PafWriter : public hts::JoinsIndexedText<hts::paf_target_columns> {
     const auto read_length = in.column<std::int32_t>("read_length");
     const auto repeat_length = in.column<std::int32_t>("repeat_length");
     std::vector<overlap::ReadAlignment> of_read;
+    overlap::AlignmentFigures::Counts found(figures_);
     const Buffer ends = out.offsets([&](std::int64_t row) {
       const std::size_t before = text->size();
       if (!in.ok(row)) return std::size_t{0};
@@ -95,19 +98,28 @@ class PafWriter : public hts::JoinsIndexedText<hts::paf_target_columns> {
         if (hit.primary || secondary_) append_hit(*text, read, hit);
       };
       std::size_t count = 0;
+      found.add_read(read.length);
       if (alignments) {
         alignments->read(row, index_.contigs(), of_read);
         count = of_read.size();
-        for (const overlap::ReadAlignment& alignment : of_read) append(hit_of(alignment));
+        for (const overlap::ReadAlignment& alignment : of_read) {
+          found.add(alignment);
+          append(hit_of(alignment));
+        }
       } else {
         count = hits.count(row, read.id);
-        for (std::size_t i = 0; i < count; ++i) append(hit_of(hits.hit(row, i), read.id));
+        for (std::size_t i = 0; i < count; ++i) {
+          const overlap::ReadHit hit = hits.hit(row, i);
+          append(hit_of(hit, read.id));
+          found.add(hit);
+        }
       }
       if (count == 0 && paf_no_hit_) append_no_hit(*text, read);
       return text->size() - before;
     });
     const std::span<char> lines = out.text("_lines", ends);
     std::copy(text->begin(), text->end(), lines.begin());
+    found.give(call);
   }
 
   void commit(const Call& call, const Batch& in) {
@@ -124,7 +136,10 @@ class PafWriter : public hts::JoinsIndexedText<hts::paf_target_columns> {
     call.count("hits", hits);
   }
 
-  void finish(const Call& call, Output&) { file_.finish(call); }
+  void finish(const Call& call, Output&) {
+    file_.finish(call);
+    figures_.describe(call, has_alignments_);
+  }
   void save(const Call& call, StateWriter& to) { file_.save(call, to); }
 
  private:
@@ -188,6 +203,7 @@ class PafWriter : public hts::JoinsIndexedText<hts::paf_target_columns> {
 
   MinimizerIndexView index_;
   bool secondary_, paf_no_hit_, cigar_, has_alignments_;
+  overlap::AlignmentFigures figures_;
   overlap::TagText text_;
   arrow::IndexedTable file_;
   Workspaces<std::string> texts_;

@@ -75,6 +75,18 @@ std::string_view problem_with(const AlignedEvents& events) {
 
 std::string_view table_header() { return "read_id\tkmer_idx\tstart_raw_idx\tend_raw_idx\n"; }
 
+void count_dwells(const AlignedEvents& events, DwellCounts& counts) {
+  counts.kmers += events.first_event.size();
+  for (std::size_t kmer = 0; kmer < events.first_event.size(); ++kmer) {
+    if (!has_events(events, kmer)) continue;
+    const Samples samples = samples_of(events, kmer);
+    const auto length = static_cast<std::uint64_t>(samples.end - samples.begin);
+    ++counts.with_events;
+    counts.samples += length;
+    ++counts.of_samples[std::min<std::size_t>(length, counts.of_samples.size() - 1)];
+  }
+}
+
 void append_table(std::string& text, std::string_view read_id, const AlignedEvents& events) {
   for (std::size_t kmer = 0; kmer < events.first_event.size(); ++kmer) {
     text += read_id;

@@ -3,6 +3,7 @@
 #pragma once
 // Which samples of its signal belong to each k-mer of a read, and the lines of f5c resquiggle that say so.
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -24,6 +25,13 @@ struct AlignedEvents {
 std::string_view problem_with(const AlignedEvents& events);
 
 // The functions below are for events without a problem.
+
+// Samples of k-mers, added up over reads.
+struct DwellCounts {
+  std::uint64_t kmers = 0, with_events = 0, samples = 0;  // samples: of those with events
+  std::array<std::uint64_t, 101> of_samples{};            // k-mers with so many samples, the last: or more
+};
+void count_dwells(const AlignedEvents& events, DwellCounts& counts);
 
 std::string_view table_header();
 // One line per k-mer: read, k-mer, first sample and end; "." for both where the k-mer has no event.

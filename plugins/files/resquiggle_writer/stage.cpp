@@ -6,6 +6,7 @@
 #include <sluice/arrow/table_output.hpp>
 #include <sluice/file_joining.hpp>
 #include <sluice/hts/join_text.hpp>
+#include <sluice/result_figures.hpp>
 #include <sluice/resume.hpp>
 #include <sluice/stage.hpp>
 #include <string>
@@ -44,6 +45,11 @@ class BatchScaling {
   std::size_t reads_ = 0, bases_ = 0;
   std::string tags_;
 };
+
+constexpr Figure placed_share{0, FigureKind::share, "k-mers with events", "k-mer", "k-mers of the reads that samples belong to, of all of them"};
+constexpr Figure mean_dwell{1, FigureKind::mean, "samples of a k-mer", "", "in the mean of k-mers with events"};
+constexpr Figure dwell_histogram{2, FigureKind::histogram, "samples of each k-mer", "",
+                                 "k-mers with events by their samples; the last class holds all above"};
 
 // Sink: which samples belong to which k-mer of the read.
 class ResquiggleWriter : public hts::JoinsText<> {
@@ -87,7 +93,7 @@ class ResquiggleWriter : public hts::JoinsText<> {
     });
   }
 
-  void process(const Call&, const Batch& in, Output& out) const {
+  void process(const Call& call, const Batch& in, Output& out) const {
     const TextView read_ids = in.text("read_id");
     const auto sample_count = in.column<std::int64_t>("sample_count");
     const bool has_begin = in.has("signal_begin");
@@ -97,6 +103,7 @@ class ResquiggleWriter : public hts::JoinsText<> {
     const auto first = in.list<std::int32_t>("first_event"), last = in.list<std::int32_t>("last_event");
     // A line in three parts, of which the second may come from another read.
     std::string heads, tags, paths;
+    DwellCounts dwells;
     std::vector<std::size_t> head_bytes(static_cast<std::size_t>(in.rows())), tag_bytes = head_bytes, path_bytes = head_bytes;
     for (std::int64_t row = 0; row < in.rows(); ++row) {
       if (!in.ok(row)) continue;
@@ -104,6 +111,7 @@ class ResquiggleWriter : public hts::JoinsText<> {
       const AlignedEvents events{start[row], length[row], first[row], last[row], has_begin ? signal_begin[r] : 0};
       if (const std::string_view problem = problem_with(events); !problem.empty())
         throw Failure::input("read '" + std::string(read_ids[row]) + "': " + std::string(problem), "this is a bug in a stage before this one");
+      count_dwells(events, dwells);
       const std::size_t before[] = {heads.size(), tags.size(), paths.size()};
       if (is_table_) {
         append_table(heads, read_ids[row], events);
@@ -117,6 +125,7 @@ class ResquiggleWriter : public hts::JoinsText<> {
       tag_bytes[r] = tags.size() - before[1];
       path_bytes[r] = paths.size() - before[2];
     }
+    give_figures(call, dwells);
     give(out, "_lines", head_bytes, heads);
     if (!shares_scaling_) return;
     give(out, "_tags", tag_bytes, tags);
@@ -134,7 +143,12 @@ class ResquiggleWriter : public hts::JoinsText<> {
     call.outcome("written", written, static_cast<std::uint64_t>(in.rows()));
   }
 
-  void finish(const Call& call, Output&) { file_.finish(call); }
+  void finish(const Call& call, Output&) {
+    file_.finish(call);
+    ResultFigures figures;
+    for (const Figure& figure : {placed_share, mean_dwell, dwell_histogram}) figures.describe(figure);
+    figures.give(call);
+  }
   void save(const Call& call, StateWriter& to) {
     file_.save(call, to);
     scaling_.save(to);
@@ -146,6 +160,14 @@ class ResquiggleWriter : public hts::JoinsText<> {
     arrow::TableSchema schema = arrow::table_schema(table_header(), {"utf8", "i64", "i64", "i64"});
     for (const std::size_t sample : {2, 3}) schema[sample].missing = ".";
     return schema;
+  }
+  static void give_figures(const Call& call, const DwellCounts& dwells) {
+    ResultFigures figures;
+    figures.add_share(placed_share, dwells.with_events, dwells.kmers);
+    figures.add_mean(mean_dwell, dwells.samples, dwells.with_events);
+    for (std::size_t i = 0; i < dwells.of_samples.size(); ++i)
+      if (dwells.of_samples[i] > 0) figures.add_class(dwell_histogram, static_cast<std::int64_t>(i), dwells.of_samples[i]);
+    figures.give(call);
   }
   static void give(Output& out, const char* column, const std::vector<std::size_t>& bytes, const std::string& text) {
     const Buffer ends = out.offsets([&](std::int64_t row) { return bytes[static_cast<std::size_t>(row)]; });

@@ -13,6 +13,7 @@
 #include <sluice/hts/sorted_alignments.hpp>
 #include <sluice/hts/text_output.hpp>
 #include <sluice/minimizer_index.hpp>
+#include <sluice/overlap/alignment_figures.hpp>
 #include <sluice/resume.hpp>
 #include <sluice/stage.hpp>
 #include <string>
@@ -120,6 +121,7 @@ class SamWriter {
         has_tags_(setup.available("tags")),
         hits_only_(p.hits_only),
         index_(minimizer_index_view(setup.resource("index"))),
+        figures_(index_),
         group_(parse_read_group(p.read_group)),
         command_(p.command),
         contig_lines_(hts::contig_lines(index_)),
@@ -155,6 +157,7 @@ class SamWriter {
     if (const auto first = std::find(fits.begin(), fits.end(), 0); first != fits.end())
       refuse_read("'" + path_ + "'", in.text("read_id")[first - fits.begin()]);
     out.text_rows("_records", made, "binary");
+    count_figures(call, in, alignments);
   }
 
   void commit(const Call& call, const Batch& in) {
@@ -176,6 +179,7 @@ class SamWriter {
 
   void finish(const Call& call, Output&) {
     begin_file(call, {});
+    figures_.describe(call, true);
     if (bam_) bam_->finish(call);
     if (sorted_) sorted_->finish(call);
     if (cram_) cram_->finish();
@@ -239,6 +243,19 @@ class SamWriter {
     if (sam_) return sam_->restore(from);
     if (!bam_) throw damaged_state();
     bam_->restore(from);
+  }
+
+  void count_figures(const Call& call, const Batch& in, const overlap::ReadAlignments& alignments) const {
+    overlap::AlignmentFigures::Counts found(figures_);
+    const TextView bases = in.text("bases");
+    std::vector<ReadAlignment> of_read;
+    for (std::int64_t row = 0; row < in.rows(); ++row) {
+      if (!in.ok(row)) continue;
+      found.add_read(static_cast<std::int64_t>(bases[row].size()));
+      alignments.read(row, index_.contigs(), of_read);
+      for (const ReadAlignment& alignment : of_read) found.add(alignment);
+    }
+    found.give(call);
   }
 
   // The first read is named, all records are counted.
@@ -309,6 +326,7 @@ class SamWriter {
   std::string fasta_;  // CRAM: what the records are aligned to
   bool has_qualities_, has_written_bases_, has_comments_, has_tags_, hits_only_;
   MinimizerIndexView index_;
+  overlap::AlignmentFigures figures_;
   ReadGroup group_;
   std::string command_, contig_lines_;
   RecordOptions options_;
