@@ -5,6 +5,8 @@
  * SLUICE_END, and each output whole, absent, or its beginning under NAME.partial. A stage sends the signal, while it is made, in any batch, or when
  * all batches are done; or a thread of the program does, whenever it comes to it, once or twice. signals_in_c FOLDER TEST_PLUGIN_DIR [SIGNALS]
  * SIGNALS: 100 unless given The longest time from a signal to the end of its run is printed, and decides nothing. */
+#define _POSIX_C_SOURCE 200809L
+
 #include <dirent.h>
 #include <pthread.h>
 #include <sched.h>
