@@ -112,7 +112,7 @@ if rows:
     for name in files:
         if re.match(r"pipelines/.*\.toml$", name):
             look(name, "\n".join(line.split("# ")[0] for line in open(name, encoding="utf-8").read().split("\n")), in_messages)
-        elif re.match(r"(core|plugins)/.*\.(cpp|hpp|cu|cuh|h|c)$", name):
+        elif re.match(r"(core|plugins|sdk)/.*\.(cpp|hpp|cu|cuh|h|c)$", name):
             text = open(name, encoding="utf-8").read()
             # Text of comments is not said to users; only what stands between quotes is.
             look(name, "\n".join(" ".join(re.findall(r'"((?:[^"\\]|\\.)*)"', line.split("//")[0])) for line in text.split("\n")), in_messages)
