@@ -42,9 +42,8 @@ void RunArguments::add_profile_to(CLI::App& app) {
 }
 
 void RunArguments::add_samples_to(CLI::App& app, bool short_name) {
-  app.add_option(
-         short_name ? "--samples,--sample-table" : "--sample-table", samples_file,
-         "run once for each line of a table: a column 'sample', and columns named as parameters; {sample} stands for its name in every file's name")
+  app.add_option(short_name ? "--samples,--sample-table" : "--sample-table", samples_file,
+                 "run once for each line of a table: a column 'sample', and columns named as parameters; {sample} is its name in every file's name")
       ->type_name("FILE");
 }
 

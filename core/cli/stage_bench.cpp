@@ -46,7 +46,7 @@ void print_lanes(const ReplayPass& pass, const std::string& unit) {
     lane.seconds += call.seconds;
   }
   for (const auto& [name, lane] : lanes)
-    std::printf("  %-22s %6zu calls %10s  %s per call under way\n", name.c_str(), lane.calls, duration_text(lane.seconds).c_str(),
+    std::printf("  %-22s %6zu calls %10s  %s per call in flight\n", name.c_str(), lane.calls, duration_text(lane.seconds).c_str(),
                 rate_text(lane.seconds > 0 ? lane.work / lane.seconds : 0, unit).c_str());
 }
 

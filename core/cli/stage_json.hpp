@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #pragma once
-// Plans for programs: the keys are listed in docs/pipeline-reference.md, and stay.
+// Plans for programs: the keys are listed in docs/commands.md, and stay.
 
 #include <nlohmann/json.hpp>
 

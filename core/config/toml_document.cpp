@@ -145,7 +145,7 @@ class LexicalScan {
         // toml++ tests what follows a backslash for being a blank: at the end of a line it swallows all blanks after it.
         const std::size_t next = text_.find_first_not_of(" \t\r\n", std::min(at_ - 1, text_.size()));
         if (next != std::string_view::npos && is_outside_ascii(text_[next]))
-          return "a backslash, or a line continued by one, goes on with a letter outside ASCII";
+          return "a backslash, or a line continued by one, continues with a letter outside ASCII";
       } else if (long_form && text_.substr(at_, 3) == triple) {
         at_ += 2;
         // Up to two more quotes belong to the content: """a""""" is a string that ends in two quotes.

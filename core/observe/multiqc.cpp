@@ -107,7 +107,7 @@ std::string multiqc_fates(const RunResult& result, const Plan& plan, const std::
   if (path != nullptr) {
     fates["Came out"] = path->written;
     for (const Loss& loss : path->losses) fates[loss.stage + ": " + loss.reason] = loss.rows;
-    if (path->unfinished > 0) fates["Under way at the end"] = path->unfinished;
+    if (path->unfinished > 0) fates["In flight at the end"] = path->unfinished;
   }
   return text_of(
       {{"id", id},
@@ -189,7 +189,7 @@ std::string multiqc_lengths(const RunResult& result, const std::string& sample) 
   const std::string noun = row_noun(*stage), id = id_of("lengths", noun);
   return text_of({{"id", id},
                   {"section_name", "Lengths of " + plural(noun) + " (sluice)"},
-                  {"description", "How many " + plural(noun) + " are how long; each point stands for lengths within a tenth of each other."},
+                  {"description", "How many " + plural(noun) + " are how long; each point is for lengths within a tenth of each other."},
                   {"plot_type", "linegraph"},
                   {"pconfig",
                    {{"id", id + "_plot"},

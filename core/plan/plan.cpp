@@ -261,7 +261,7 @@ class Planner {
     if (planned.implementations.empty() && d.implementation_count > 0) {
       if (!stage.device.empty() && kind != "auto")
         error(stage,
-              "device = \"" + wish + "\" is not to be had: " +
+              "device = \"" + wish + "\" is not available: " +
                   (offers(d, kind) ? "this machine has no such device" : std::string("'") + d.id + "' has no implementation for it"),
               "remove device = ... or use \"auto\"");
       for (std::uint32_t k = 0; k < d.implementation_count; ++k)

@@ -50,7 +50,7 @@ ResumeFinding prepare_resuming(const Plan& plan, const Registry& registry, Resum
   } catch (const Failure& failure) {
     return {failure.what(), failure.remedy(), {}};
   }
-  if (!journal) return {{}, {}, "there is nothing to go on with: the run begins"};
+  if (!journal) return {{}, {}, "there is nothing to resume: the run begins"};
   if (const std::string what = difference(journal->identity, options.identity); !what.empty())
     return {what, "give what the run was begun with, or begin anew, without --resume", {}};
   if (!is_one_border(plan, journal->checkpoint, options.made))

@@ -38,7 +38,7 @@ void Watchdog::watch() {
 
 void Watchdog::tell() const {
   std::string state = "no stage has finished a call for " + std::to_string(static_cast<int>(seconds_)) + " s; " +
-                      std::to_string(budget_.in_flight()) + " batches are under way, " + std::to_string(run_.memory_now() >> 20) + " MiB in columns;";
+                      std::to_string(budget_.in_flight()) + " batches are in flight, " + std::to_string(run_.memory_now() >> 20) + " MiB in columns;";
   for (const StageRecorder& recorder : run_.recorder.stages()) {
     const StageStatistics stage = recorder.statistics();
     state += " " + stage.name + " " + std::to_string(stage.batches) + " calls, " + std::to_string(stage.rows_in) + " rows in, " +

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #pragma once
-// What `sluice` returns to the shell, and a run of a program says in its report. docs/pipeline-reference.md lists them for users.
+// What `sluice` returns to the shell, and a run of a program says in its report. docs/running.md lists them for users.
 
 namespace sluice {
 

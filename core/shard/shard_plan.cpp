@@ -62,7 +62,7 @@ class ShardPlanner {
   void look_at_stage(std::size_t i) {
     const ResolvedStage& stage = *plan_.stages[i].stage;
     if (!files_written_by(stage).empty()) problem(name(i) + " writes a file that is no output of rows");
-    if (!stage.feedback.empty()) problem(name(i) + " goes on with what sinks have written");
+    if (!stage.feedback.empty()) problem(name(i) + " depends on what sinks have written");
     if (descriptor(i).kind == SLUICE_SOURCE) return look_at_source(i);
     if (result_.behind[i] || takes_all(i)) return;
     const bool needs_order = descriptor(i).kind == SLUICE_REGROUP || has(i, SLUICE_TRAIT_ORDERED);

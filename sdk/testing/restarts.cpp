@@ -35,7 +35,7 @@ class Restarts {
     const SavedInstance& saved = saved_[input];
     std::vector<SavedInstance> again;
     Result resumed = StageRun(run_).only_inputs(input, run_.input_count()).resumes({saved}).saves_to(&again).run();
-    const std::string what = "gone on with behind input " + std::to_string(input);
+    const std::string what = "resumed behind input " + std::to_string(input);
     // In front of it is what had come out by then.
     resumed.batches.insert(resumed.batches.begin(), whole_.batches.begin(), whole_.batches.begin() + static_cast<std::ptrdiff_t>(saved.batches));
     for (FailedRow& row : resumed.failed) row.batch += saved.batches;

@@ -110,7 +110,9 @@ if rows:
         if name in ("README.md", "CONTRIBUTING.md") or name.startswith("docs/") and name not in MEASURED:
             look(name, text.replace(WORDS[1], re.sub(r"[^\n]", "", WORDS[1])) if name == "CONTRIBUTING.md" else text, in_pages)
     for name in files:
-        if re.match(r"(core|plugins|sdk)/.*\.(cpp|hpp|cu|cuh|h|c)$", name):
+        if re.match(r"pipelines/.*\.toml$", name):
+            look(name, "\n".join(line.split("# ")[0] for line in open(name, encoding="utf-8").read().split("\n")), in_messages)
+        elif re.match(r"(core|plugins|sdk)/.*\.(cpp|hpp|cu|cuh|h|c)$", name):
             text = open(name, encoding="utf-8").read()
             # Text of comments is not said to users; only what stands between quotes is.
             look(name, "\n".join(" ".join(re.findall(r'"((?:[^"\\]|\\.)*)"', line.split("//")[0])) for line in text.split("\n")), in_messages)

@@ -60,7 +60,7 @@ follows() {
   comes all/12.$ending "$in"
   part $half 5000 all/17.$ending >>"$in/17.$ending"
   begin_saving "${command[@]}" --resume
-  will_say "goes on with '$in/17"
+  will_say "continues with '$in/17"
   sleep 0.5 # what came may be no whole block: then there is nothing to be kept
   kill_now
   begin_saving "${command[@]}" --resume
@@ -90,12 +90,12 @@ grown=(map --reference reference.fa --reads growing.fastq --follow --follow-unti
 head -c 300001 reads.fastq >growing.fastq
 begin_saving "${grown[@]}"
 for end in 500000 700003; do
-  will_say "takes up\|goes on with"
+  will_say "takes up\|continues with"
   kill_later grown
   part "$(stat -c %s growing.fastq)" $((end - $(stat -c %s growing.fastq))) reads.fastq >>growing.fastq
   begin_saving "${grown[@]}" --resume
 done
-will_say "goes on with"
+will_say "continues with"
 tail -c +$(($(stat -c %s growing.fastq) + 1)) reads.fastq >>growing.fastq
 touch now
 end

@@ -159,7 +159,7 @@ run map "${inputs[@]}" --output "$work/out/o.paf" --batch-work 5000 --resume --k
 [ $code -eq 2 ] || fail "a run is gone on with as a shard: $code"
 grep -q -- "--shard was '' and is '1/2'" err.txt || fail "it does not say what differs: $(cat err.txt)"
 "$sluice" run map --reference reference.fa --reads set.fastq.gz --output fresh.paf --resume 2>err.txt
-grep -q "nothing to go on with" err.txt || fail "it does not say that it begins: $(cat err.txt)"
+grep -q "nothing to resume" err.txt || fail "it does not say that it begins: $(cat err.txt)"
 code=0
 run map --reference reference.fa --reads set.fastq.gz --format bam --sort --output sorted.bam --resume 2>err.txt || code=$?
 [ $code -eq 2 ] || fail "a run that sorts is gone on with: $code"

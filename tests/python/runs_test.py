@@ -203,7 +203,7 @@ class Parts(unittest.TestCase):
     def test_nothing_to_go_on_with(self):
         with self.assertLogs("sluice", logging.INFO) as logs:
             sluice.run("map", **MAP, output="fresh.paf", resume=True)
-        self.assertIn("nothing to go on with", "".join(logs.output))
+        self.assertIn("nothing to resume", "".join(logs.output))
 
 
 class Interrupts(unittest.TestCase):

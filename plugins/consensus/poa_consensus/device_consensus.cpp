@@ -107,7 +107,7 @@ WindowProblem PoaConsensus::read_window(const Batch& in, std::int64_t row, const
   if (fetched.outcome[i] != cuda::Outcome::done) return maker.make(window(in, row), result);
   if (wants_graph()) {
     if (!maker.read(window(in, row), fetched.paths(i, in.text("sequences").offsets()), result))
-      throw Failure(SLUICE_ERROR_INTERNAL, "poa_consensus: the graph that the device gave back does not fit its window");
+      throw Failure(SLUICE_ERROR_INTERNAL, "poa_consensus: the graph that the device returned does not fit its window");
     return WindowProblem::none;
   }
   const auto first = static_cast<std::ptrdiff_t>(fetched.begin[i]), last = static_cast<std::ptrdiff_t>(fetched.begin[i + 1]);

@@ -34,7 +34,7 @@ class RecordReader {
         "truncated. A record of SAM that BAM can't hold ends the run.");
     d.option("path", &Parameters::path, "BAM, SAM or CRAM file; - is standard input").required().reads();
     d.option("reference", &Parameters::reference, "FASTA file to decode CRAM with").reads().beside(".fai").beside(".gzi");
-    d.gives("bam_bytes", "binary", "the record as it stands in a BAM file, with its length");
+    d.gives("bam_bytes", "binary", "the record as it is in a BAM file, with its length");
     d.work_unit("base");
   }
 

@@ -37,7 +37,7 @@ class SortedRecordWriter {
         "of the input. Records are written as they are. What half of the run's memory does not hold is written to a temporary file beside the output "
         "in sorted runs, which are merged in the end.\n\n"
         "OUTPUT.bai (.csi if a contig has more than 2^29 bases, .crai of CRAM) lies beside the file.");
-    d.needs("bam_bytes", "binary", "the record as it stands in a BAM file, with its length");
+    d.needs("bam_bytes", "binary", "the record as it is in a BAM file, with its length");
     d.option("output", &Parameters::output, "where to write; - is standard output, then BAM unless format says otherwise, and without an index")
         .required()
         .writes()

@@ -194,7 +194,7 @@ class SignalStream {
         "With prefix_bases no more is read of a record than is likely to hold the signal that is wanted; signal_decode reads the rest where it is "
         "needed.\n\n"
         "With `follow`, which the resource must have too, files are read as they are written, whole records only; see the README of read_bases for "
-        "their order and for what ends it. A file that can't be read on is then named, and the run goes on with the others.");
+        "their order and for what ends it. A file that can't be read on is then named, and the run continues with the others.");
     d.gives("read_id", "utf8", "name of the read");
     d.gives("signal_record", "binary", "the record as stored in the file (compressed); with prefix_bases: its beginning");
     d.gives("record_offset", "i64", "where the record begins in the files, one after the other", Needed::optional);

@@ -105,7 +105,7 @@ class BaseAlignment {
     d.option("z_drop_inversion", &Parameters::z_drop_inversion, "the same where an inversion explains it (-z, second value)").range(0, unlimited);
     d.option("end_bonus", &Parameters::end_bonus, "score of reaching the end of the read (--end-bonus); -1: none").range(-1, 1e6);
     d.option("min_score", &Parameters::min_score, "least score of an alignment (-s)").range(0, unlimited);
-    d.option("min_fill_length", &Parameters::min_fill_length, "anchors closer than this are passed over (--min-dp-len)")
+    d.option("min_fill_length", &Parameters::min_fill_length, "anchors closer than this are skipped (--min-dp-len)")
         .range(0, unlimited)
         .unit("bases");
     d.option("max_matrix_cells", &Parameters::max_matrix_cells, "gaps with a larger matrix split the hit (--cap-sw-mem); 0: any size").range(0, 1e12);

@@ -54,7 +54,7 @@ class MemSeeding {
         "read match "
         "nothing. Definition 1: matches that can be extended to neither side where they occur, within contigs (mummer -maxmatch). Definition 2: for "
         "each base "
-        "of the read the longest match that ends there, without those that a longer match with the same start and as many occurrences stands for "
+        "of the read the longest match that ends there, without those that a longer match with the same start and as many occurrences covers "
         "(GPUseed). "
         "smem: of these the longest for each start (bwa fastmap).");
     d.uses("index", "fm_index", "the reference");

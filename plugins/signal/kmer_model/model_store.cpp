@@ -113,7 +113,7 @@ std::vector<KnownModel> known_models() {
 void add_model(const ModelUse& use, const std::string& path) {
   if (!builtin_model_file(use.pore, use.alphabet).empty())
     throw Failure::usage(
-        "there is a built-in model '" + use.name() + "', which goes before an added one",
+        "there is a built-in model '" + use.name() + "', which takes precedence over an added one",
         std::string("give yours where it is wanted: ") + (use.alphabet == Alphabet::methylation ? "--methylation-model" : "--model") + " FILE");
   const auto [model, found, layout] = load_model(path, use);
   if (const std::uint32_t k = kmer_size_of_pore(use.pore); model.k != k)

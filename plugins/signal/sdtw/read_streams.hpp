@@ -37,13 +37,13 @@ class SdtwStream {
     describe_both(d);
     d.needs("channel", "i32", "channel of the flow cell").needs("chunk_index", "i32", "0: the first chunk of a read");
     d.needs("is_last_chunk", "u8", "1: the read ends with this chunk");
-    d.option("max_channels", &Parameters::max_channels, "most channels with a read under way").range(1, 1e7);
+    d.option("max_channels", &Parameters::max_channels, "most channels with a read in flight").range(1, 1e7);
 #ifdef SLUICE_WITH_CUDA
     d.implementation<&SdtwStream::process_cuda>("cuda", "the last rows stay on the device; channels for which it has no room are the CPU's");
 #endif
     d.reason("level_outside_range", "a level of the query is beyond +-63").reason("query_too_long", "the score might not fit 31 bits");
     d.reason("chunk_missing", "a chunk of this read was lost or failed, so that the rest of it can't be aligned");
-    d.reason("too_many_channels", "more channels have a read under way than max_channels");
+    d.reason("too_many_channels", "more channels have a read in flight than max_channels");
     d.reason("bad_candidates", "the candidates do not ascend, overlap, or do not lie within one strand each");
   }
 

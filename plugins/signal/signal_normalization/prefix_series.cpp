@@ -16,7 +16,7 @@ void PrefixSeries::describe(Describe<PrefixSeries>& d) {
       .concatenates()
       .rows_named_by("read_id")
       .work_unit("sample");
-  d.doc("For calibration: what stands behind it sees the same read with every prefix_bases. Failed reads are left out.");
+  d.doc("For calibration: what comes after it sees the same read with every prefix_bases. Failed reads are left out.");
   d.needs("read_id", "utf8", "identifier").needs("raw_signal", "list<i16>", "samples of the converter");
   d.needs("digitisation", "f64", "number of the converter's levels").needs("range", "f64", "the converter's range, pA");
   d.needs("sampling_rate", "f64", "Hz");

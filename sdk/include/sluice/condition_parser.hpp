@@ -115,7 +115,7 @@ class Parser {
   ConditionNode parse() {
     ConditionNode condition = any();
     if (token_.kind != TokenKind::end)
-      refuse(token_.offset, shown() + " stands where the condition should go on or end",
+      refuse(token_.offset, shown() + " is where the condition should continue or end",
              "join comparisons with and, or; names are written in small letters");
     return condition;
   }

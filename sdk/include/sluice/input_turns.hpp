@@ -43,7 +43,7 @@ struct FollowParameters : FollowEnding {
 template <class Stage>
 void describe_follow_ending(Describe<Stage>& d) {
   using P = typename Stage::Parameters;
-  d.option("follow", &P::follow, "go on with what others still write: files that come, and records at the end of files");
+  d.option("follow", &P::follow, "read on in what others still write: files that come, and records at the end of files");
   d.option("follow_until", &P::follow_until, "with follow: ends when this file is there; left out: when a folder has a file sluice.stop");
   d.option("follow_idle", &P::follow_idle, "with follow: ends when nothing new has come for so long; 0: never").range(0, 1e9).unit("s");
   d.option("follow_also", &P::follow_also,
@@ -255,7 +255,7 @@ class InputTurns {
       if (const auto suspended = suspended_.find(file); suspended != suspended_.end()) {
         reader_ = std::move(suspended->second);
         suspended_.erase(suspended);
-        if (taken_[file].rows > 0) call.info("goes on with '" + file->path + "', which had paused: its reads are not together");
+        if (taken_[file].rows > 0) call.info("continues with '" + file->path + "', which had paused: its reads are not together");
       } else if (!begin(call, *file)) {
         continue;
       }
@@ -283,7 +283,7 @@ class InputTurns {
     told_end_ = is_final;
     if (file.state == FollowedFiles::State::begun) {
       taken.position.clear();
-      call.info("goes on with '" + file.path + "'");
+      call.info("continues with '" + file.path + "'");
       return true;
     }
     file.state = FollowedFiles::State::begun;

@@ -135,7 +135,7 @@ class StagedFile {
     if (!may_be_left_of(path, temporary)) file.refuse_left("is not where its bytes are kept");
     FileDescriptor opened(::open(temporary.c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
     const int descriptor = opened.number();
-    if (descriptor < 0) file.fail("go on with", errno);
+    if (descriptor < 0) file.fail("continue", errno);
     if (::flock(descriptor, LOCK_EX | LOCK_NB) != 0)
       throw Failure::output("'" + path + "' is still being written by another process", "wait for it, or end it");
     struct stat info {};
@@ -143,7 +143,7 @@ class StagedFile {
     if (info.st_nlink != 1) file.refuse_left("has another name, too");
     if (static_cast<std::uint64_t>(info.st_size) < bytes) file.refuse_left("is shorter than it was");
     if (!is_unchanged(descriptor)) file.refuse_left("has other bytes than it had");
-    if (::ftruncate(descriptor, static_cast<off_t>(bytes)) != 0 || ::lseek(descriptor, 0, SEEK_END) < 0) file.fail("go on with", errno);
+    if (::ftruncate(descriptor, static_cast<off_t>(bytes)) != 0 || ::lseek(descriptor, 0, SEEK_END) < 0) file.fail("continue", errno);
     file.file_ = std::move(opened);
     return file;
   }
@@ -299,7 +299,7 @@ class StagedFile {
     if (opened.is_open()) ::fsync(opened.number());
   }
   [[noreturn]] void refuse_left(const char* reason) const {
-    throw Failure::output("cannot go on with '" + path_ + "': '" + temporary_ + "' " + reason, "begin the run anew, without --resume");
+    throw Failure::output("cannot continue '" + path_ + "': '" + temporary_ + "' " + reason, "begin the run anew, without --resume");
   }
   [[noreturn]] void fail(const char* what, int code) const {
     throw Failure::output(std::string("cannot ") + what + " '" + path_ + "': " + std::strerror(code), remedy_of_write(code));

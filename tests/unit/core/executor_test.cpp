@@ -278,7 +278,7 @@ TEST_CASE("The watchdog says where everything is when nothing moves") {
   REQUIRE(result.run.state == RunState::finished);
   const auto said = std::find_if(result.log.begin(), result.log.end(), [](const std::string& line) { return line.starts_with("watchdog"); });
   REQUIRE(said != result.log.end());
-  CHECK(said->find("batches are under way") != std::string::npos);
+  CHECK(said->find("batches are in flight") != std::string::npos);
 }
 
 TEST_CASE("A listener hears of every row that is not in the output") {

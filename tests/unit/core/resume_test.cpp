@@ -296,7 +296,7 @@ TEST_CASE("What can't have been left by the run that is gone on with is not touc
   is_refused("second name", "has another name, too");
   is_refused("byte", "has other bytes than it had");
   is_refused("cut", "is shorter than it was");
-  is_refused("folder", "go on with");
+  is_refused("folder", "continue");
 }
 
 TEST_CASE("A journal of another kind is refused: a link, a folder, one that nests without end") {

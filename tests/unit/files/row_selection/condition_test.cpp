@@ -63,8 +63,8 @@ TEST_CASE("a mistake is named with its place and a remedy") {
   CHECK(problem_of("mapq ==") == "character 8: a value is missing in front of the end");
   CHECK(problem_of("1 < x < 5") == "character 7: two comparisons stand in a row");
   CHECK(problem_of("(x == 1") == "character 8: ')' is missing in front of the end");
-  CHECK(problem_of("x == 1)") == "character 7: ')' stands where the condition should go on or end");
-  CHECK(problem_of("x == 1 AND y == 2") == "character 8: 'AND' stands where the condition should go on or end");
+  CHECK(problem_of("x == 1)") == "character 7: ')' is where the condition should continue or end");
+  CHECK(problem_of("x == 1 AND y == 2") == "character 8: 'AND' is where the condition should continue or end");
   CHECK(problem_of("x == 1 && y == 2") == "character 8: '&&' is not understood");
   CHECK(problem_of("x == 'abc") == "character 6: a text is not closed");
   CHECK(problem_of("x == '\\") == "character 6: a text is not closed");
