@@ -306,7 +306,7 @@ TEST_CASE("names of files that are open already are known, also by a link") {
                                                           {"/proc/thread-self/fd/3", 3},
                                                           {"/proc/" + std::to_string(::getpid()) + "/fd/4", 4},
                                                           {"/proc/1/fd/4", -1}};
-  for (const auto& [name, number] : names) CHECK_MESSAGE(sluice::descriptor_named(name) == number, name);
+  for (const auto& file : names) CHECK_MESSAGE(sluice::descriptor_named(file.first) == file.second, file.first);
 }
 
 TEST_CASE("a file that is open already is written on where it stands, and what follows comes behind") {

@@ -99,8 +99,9 @@ TEST_CASE("a mistake in SAM text is named with its line and record") {
       {"b\t0\tc\t5\t60\t4M\t*\t0\t0\tACGT\t*\tNM:i:1\tab:f:1,5", "the value of the tag 'ab:f:1,5'"},
       {"b\t0\tc\t5\t60\t4M\t*\t0\t0\tACGT\t*\tab:q:1", "its tags are not as SAM has them"},
   };
-  for (const auto& [line, problem] : cases)
+  for (const auto& [bad_line, problem] : cases)
     for (const Packing packing : {Packing::plain, Packing::bgzf}) {
+      const std::string line = bad_line;
       CAPTURE(line);
       const std::string path = written(folder, header + "a\t0\tc\t5\t60\t4M\t*\t0\t0\tACGT\t*\n" + line + "\n", packing);
       const Read read = read_all(path);
@@ -143,7 +144,8 @@ TEST_CASE("a header that HTSlib can't use is named by its line") {
       {"@RG\tSM:x", "line 3 of the header has no ID"},
       {"@XX\tSN:c", "line 3: '@XX?SN:c' is no line of a header"},
   };
-  for (const auto& [line, problem] : cases) {
+  for (const auto& [bad_line, problem] : cases) {
+    const std::string line = bad_line;
     CAPTURE(line);
     const Read read = read_all(written(folder, header + line + "\na\t0\tc\t5\t60\t4M\t*\t0\t0\tACGT\t*\n"));
     CAPTURE(read.problem);
