@@ -15,6 +15,8 @@ namespace sluice {
 namespace {
 
 constexpr std::size_t piece_bytes = std::size_t{256} << 10;
+// What a line takes in memory beside its letters: the string, and what the C library adds to its block.
+constexpr std::size_t line_bytes = sizeof(std::string) + 2 * sizeof(void*);
 
 // The lines of one sorted run, one after the other.
 class RunReader {
@@ -76,7 +78,7 @@ void AccountWriter::go_on_from(std::string_view lines) {
 }
 
 void AccountWriter::add(const std::string& line) {
-  bytes_ += line.size();
+  bytes_ += line.size() + line_bytes;
   lines_.push_back(line);
   if (bytes_ >= run_bytes_) spill();
 }

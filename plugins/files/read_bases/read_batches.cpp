@@ -11,6 +11,8 @@ namespace {
 
 // What one thread copies at a time: some 50 microseconds.
 constexpr std::uint64_t part_letters = std::uint64_t{1} << 17;
+// What a row takes beside its letters: an offset in each of three columns, and its place while they are made.
+constexpr std::uint64_t row_bytes = 3 * sizeof(std::int64_t) + sizeof(RecordPlace);
 
 }  // namespace
 
@@ -62,6 +64,7 @@ std::vector<ReadBatches::Rows> ReadBatches::cut(const Sizes& sizes, Rest rest, s
     if (record.bases.letters == 0) {
       rows.without_bases.emplace_back(stream_.name(record));
       ++next;
+      if (rows.without_bases.size() >= most_without_bases) close();
       continue;
     }
     const auto bases = static_cast<double>(record.bases.letters);
@@ -69,7 +72,7 @@ std::vector<ReadBatches::Rows> ReadBatches::cut(const Sizes& sizes, Rest rest, s
     rows.records.push_back(&record);
     ++next;
     work += bases;
-    bytes += record.name_letters + record.bases.letters * (wanted_.qualities && stream_.has_qualities() ? 2 : 1);
+    bytes += row_bytes + record.name_letters + record.bases.letters * (wanted_.qualities && stream_.has_qualities() ? 2 : 1);
     if (work >= sizes.work || bytes >= sizes.bytes) close();
   }
   if (rest == Rest::goes && (!rows.records.empty() || !rows.without_bases.empty())) close();

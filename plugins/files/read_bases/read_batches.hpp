@@ -19,6 +19,9 @@
 
 namespace sluice::read_bases {
 
+// Reads that are no rows are remembered until the batch is given.
+inline constexpr std::size_t most_without_bases = 4096;
+
 struct ReadBatch {
   std::int64_t rows = 0;
   std::uint64_t bases_in_all = 0;

@@ -61,4 +61,39 @@ TEST_CASE("the contract suite tries the largest row of its sample in this way") 
                     [](const std::string& problem) { return problem.starts_with("reversal: rows alone and behind the largest one: row "); }));
 }
 
+// Refuses a row whose number is below that of the row in front.
+template <bool forgets>
+struct Sorted : Reversal<forgets> {
+  using Parameters = typename Reversal<forgets>::Parameters;
+  static void describe(sluice::Describe<Sorted>& d) {
+    d.id("sorted").summary("turns sorted numbers round").doc("Turns the numbers of a row round, in order.").map("row").ordered();
+    d.needs("number", "list<i32>", "some numbers").gives("reversed", "list<i32>", "the last one first");
+  }
+  using Reversal<forgets>::Reversal;
+  void process(const sluice::Call& call, const sluice::Batch& in, sluice::Output& out) {
+    const auto numbers = in.list<std::int32_t>("number");
+    for (std::int64_t row = 0; row < in.rows(); ++row) {
+      if (numbers[row].front() < last) throw sluice::Failure::input("the rows are not sorted", "sort them");
+      last = numbers[row].front();
+    }
+    Reversal<forgets>::process(call, in, out);
+  }
+  std::int32_t last = 0;
+};
+
+TEST_CASE("a stage that wants sorted rows gets them in their order alone") {
+  const std::vector<std::int32_t> many(500, 2);
+  sluice::testing::ContractSample sample{
+      .batches = {BatchBuilder("row", 4).template list<std::int32_t>("number", {{1, 2, 3}, many, {3, 4}, {7, 8}}).build()}};
+  const auto problems = [&](const sluice::testing::StageUnderTest& stage) {
+    return sluice::testing::kept_memory_problems(stage, sample, sample.batches.front().rows(1, 2));
+  };
+  CHECK(problems(sluice::testing::stage_of<Sorted<false>>()) == std::vector<std::string>{"the rows are not sorted"});
+  sample.sorted_rows = true;
+  CHECK(problems(sluice::testing::stage_of<Sorted<false>>()) == std::vector<std::string>{});
+  const auto found = problems(sluice::testing::stage_of<Sorted<true>>());
+  REQUIRE_FALSE(found.empty());
+  CHECK(found.front().starts_with("row "));
+}
+
 }  // namespace

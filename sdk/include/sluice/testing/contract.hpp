@@ -18,6 +18,7 @@ struct ContractSample {
   std::vector<TestBatch> batches;
   std::vector<const sluice_device_provider*> devices;  // whose implementations are compared with the CPU's
   double seconds_a_case = 600;                         // a case that takes longer hangs; sanitizers and busy machines are slow
+  bool sorted_rows = false;                            // the stage takes rows in the batches' order alone: none is put in front of another
 };
 
 // Everything that a host relies on and that can be seen from outside: the descriptor; empty, single, failed and made-up rows; cancelling;

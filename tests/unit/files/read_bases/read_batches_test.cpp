@@ -270,6 +270,22 @@ TEST_CASE("records lie at every place of pieces, blocks and batches") {
   }
 }
 
+TEST_CASE("reads without bases come in batches, too, however few the bases between them") {
+  const TemporaryFolder folder;
+  const std::string path = folder.path() + "/x";
+  std::string text;
+  for (int i = 0; i < 20'000; ++i) text += "@r" + std::to_string(i) + (i == 10'000 ? "\nA\n+\nI\n" : "\n\n+\n\n");
+  write(path, text);
+  CHECK(found_in(path, {}) == expected_of(path));
+  ReadBatches batches(open_text_input(path, FileHandle(hopen(path.c_str(), "r")), 0), path, {});
+  int count = 0;
+  while (const auto batch = batches.next({1e5, UINT64_MAX, 1 << 18}, {}, parallel_for(Threads::one), [] { return false; })) {
+    CHECK(batch->without_bases.size() <= most_without_bases);
+    ++count;
+  }
+  CHECK(count == 5);
+}
+
 TEST_CASE("text of many pieces and blocks is read from files and pipes, plain, BGZF, gzip and one behind the other") {
   const TemporaryFolder folder;
   const std::string path = folder.path() + "/x";
