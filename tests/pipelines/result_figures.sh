@@ -377,4 +377,29 @@ PYTHON
   cd ..
 done
 
+# ---- classify_signal
+"$sluice" run synthetic_reference --length 20000 --contigs 2 --seed 31 --output targets.fa --quiet
+for set in 1 2 3; do
+  "$sluice" run simulate --reference targets.fa --reads $((20 * set)) --mean-length 1000 --seed "3$set" --output-prefix near --quiet
+  "$sluice" run simulate --reference "$set/reference.fa" --reads 40 --mean-length 1000 --seed "4$set" --output-prefix far --quiet
+  "$sluice" run classify_signal --signal near.blow5 --signal far.blow5 --target targets.fa --output decisions.tsv --report decisions.json 2>summary.txt
+  grep -q 'calls: accepted [0-9]* ([0-9.]* %), rejected' summary.txt || fail "no figures in the summary: $(cat summary.txt)"
+  python3 - <<'PYTHON' || fail "figures of decisions, set $set"
+from figures import *
+rows = [line.rstrip("\n").split("\t") for line in open("decisions.tsv")][1:]
+figs = figures("decisions.json", "calls")
+targets, scores = {"synthetic_1": 0, "synthetic_2": 0}, {"accept": {}, "reject": {}}
+for r in rows:
+    if r[1] == "accept":
+        add(targets, r[4])
+    if r[1] in scores and r[2] != ".":
+        add(scores[r[1]], round(float(r[2]) * 1e6) // 10000)
+for title, decision in (("accepted", "accept"), ("rejected", "reject"), ("undecided", "wait")):
+    same(title, (figs[title]["part"], figs[title]["whole"]), (sum(r[1] == decision for r in rows), len(rows)))
+assert figs["accepted"]["part"] and figs["rejected"]["part"]
+same("by target", {r["name"]: r["amount"] for r in figs["accepted reads by target"]["rows"]}, targets)
+same("scores", classes_of(figs["scores of accepted reads"]), scores["accept"])
+same("scores of others", classes_of(figs["scores of rejected reads"]), scores["reject"])
+PYTHON
+done
 echo "all right"
