@@ -319,6 +319,34 @@ PYTHON
   cd ..
 done
 
+# ---- eventalign
+for set in 1 2 3; do
+  cd "$set"
+  "$sluice" run eventalign --signal reads.blow5 --alignments a.bam --reference reference.fa --output events.tsv --print-read-names --signal-index --report events.json --quiet
+  PYTHONPATH=.. python3 - <<'PYTHON' || fail "figures of events, set $set"
+from figures import *
+rows = [line.rstrip("\n").split("\t") for line in open("events.tsv")]
+at, rows = {name: i for i, name in enumerate(rows[0])}, rows[1:]
+figs = figures("events.json", "table")
+same("events", figs["events aligned"]["amount"], len(rows))
+name = at["read_name"] if "read_name" in at else 3
+same("events of a read", (figs["events of a read"]["part"], figs["events of a read"]["whole"]), (len(rows), len({r[name] for r in rows})))
+table = {(r[name], int(r[at["start_idx"]]), int(r[at["end_idx"]])): r for r in rows}
+shown = figs["squiggles of three reads"]["squiggles"]
+assert len(shown) == 3, len(shown)
+for squiggle in shown:
+    assert len(squiggle["events"]) == 60 and len(squiggle["samples"]) <= 800
+    for begin, end, level, label in squiggle["events"]:
+        row = table[(squiggle["read"], begin, end)]
+        assert abs(float(row[at["event_level_mean"]]) - level / 10) <= 0.06, (row, level)
+        same("place", label, f"{row[0]}:{int(row[1]) + 1} {row[2]}")
+        inside = [s / 10 for i, s in enumerate(squiggle["samples"]) if begin <= squiggle["first"] + i * squiggle["step"] < end]
+        if squiggle["step"] == 1:
+            assert abs(sum(inside) / len(inside) - level / 10) < 1, (inside, level)
+PYTHON
+  cd ..
+done
+
 # ---- polish, correct: drafts are reads of the same genome, long and with errors
 for set in 4 5 6; do
   set_of "$set" 1 20000 150 2500 0.0"$((set + 3))" 0.5
