@@ -319,6 +319,34 @@ PYTHON
   cd ..
 done
 
+# ---- eventalign
+for set in 1 2 3; do
+  cd "$set"
+  "$sluice" run eventalign --signal reads.blow5 --alignments a.bam --reference reference.fa --output events.tsv --print-read-names --signal-index --report events.json --quiet
+  PYTHONPATH=.. python3 - <<'PYTHON' || fail "figures of events, set $set"
+from figures import *
+rows = [line.rstrip("\n").split("\t") for line in open("events.tsv")]
+at, rows = {name: i for i, name in enumerate(rows[0])}, rows[1:]
+figs = figures("events.json", "table")
+same("events", figs["events aligned"]["amount"], len(rows))
+name = at["read_name"] if "read_name" in at else 3
+same("events of a read", (figs["events of a read"]["part"], figs["events of a read"]["whole"]), (len(rows), len({r[name] for r in rows})))
+table = {(r[name], int(r[at["start_idx"]]), int(r[at["end_idx"]])): r for r in rows}
+shown = figs["squiggles of three reads"]["squiggles"]
+assert len(shown) == 3, len(shown)
+for squiggle in shown:
+    assert len(squiggle["events"]) == 60 and len(squiggle["samples"]) <= 800
+    for begin, end, level, label in squiggle["events"]:
+        row = table[(squiggle["read"], begin, end)]
+        assert abs(float(row[at["event_level_mean"]]) - level / 10) <= 0.06, (row, level)
+        same("place", label, f"{row[0]}:{int(row[1]) + 1} {row[2]}")
+        inside = [s / 10 for i, s in enumerate(squiggle["samples"]) if begin <= squiggle["first"] + i * squiggle["step"] < end]
+        if squiggle["step"] == 1:
+            assert abs(sum(inside) / len(inside) - level / 10) < 1, (inside, level)
+PYTHON
+  cd ..
+done
+
 # ---- polish, correct: drafts are reads of the same genome, long and with errors
 for set in 4 5 6; do
   set_of "$set" 1 20000 150 2500 0.0"$((set + 3))" 0.5
@@ -377,4 +405,29 @@ PYTHON
   cd ..
 done
 
+# ---- classify_signal
+"$sluice" run synthetic_reference --length 20000 --contigs 2 --seed 31 --output targets.fa --quiet
+for set in 1 2 3; do
+  "$sluice" run simulate --reference targets.fa --reads $((20 * set)) --mean-length 1000 --seed "3$set" --output-prefix near --quiet
+  "$sluice" run simulate --reference "$set/reference.fa" --reads 40 --mean-length 1000 --seed "4$set" --output-prefix far --quiet
+  "$sluice" run classify_signal --signal near.blow5 --signal far.blow5 --target targets.fa --output decisions.tsv --report decisions.json 2>summary.txt
+  grep -q 'calls: accepted [0-9]* ([0-9.]* %), rejected' summary.txt || fail "no figures in the summary: $(cat summary.txt)"
+  python3 - <<'PYTHON' || fail "figures of decisions, set $set"
+from figures import *
+rows = [line.rstrip("\n").split("\t") for line in open("decisions.tsv")][1:]
+figs = figures("decisions.json", "calls")
+targets, scores = {"synthetic_1": 0, "synthetic_2": 0}, {"accept": {}, "reject": {}}
+for r in rows:
+    if r[1] == "accept":
+        add(targets, r[4])
+    if r[1] in scores and r[2] != ".":
+        add(scores[r[1]], round(float(r[2]) * 1e6) // 10000)
+for title, decision in (("accepted", "accept"), ("rejected", "reject"), ("undecided", "wait")):
+    same(title, (figs[title]["part"], figs[title]["whole"]), (sum(r[1] == decision for r in rows), len(rows)))
+assert figs["accepted"]["part"] and figs["rejected"]["part"]
+same("by target", {r["name"]: r["amount"] for r in figs["accepted reads by target"]["rows"]}, targets)
+same("scores", classes_of(figs["scores of accepted reads"]), scores["accept"])
+same("scores of others", classes_of(figs["scores of rejected reads"]), scores["reject"])
+PYTHON
+done
 echo "all right"

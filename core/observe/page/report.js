@@ -193,7 +193,7 @@
     const at = (sample) => squiggle.first + sample * squiggle.step;
     const steps = squiggle.events.slice().sort((a, b) => a[0] - b[0]).flatMap(([begin, end, level, label]) =>
       [{ x: begin, y: level / 10, label }, { x: end, y: level / 10, label }, { x: end, y: null, label }]);
-    chart(where, squiggle.read, 260, 'Grey: samples; the lines are the ' + squiggle.events.length + ' events over them.', () => ({
+    chart(where, 'Squiggle of ' + squiggle.read, 260, 'Grey: samples; the lines are the ' + squiggle.events.length + ' events over them.', () => ({
       type: 'line',
       data: { datasets: [
         { label: 'events', data: steps, borderColor: series(5), backgroundColor: series(5), borderWidth: 2.4, pointRadius: 0 },

@@ -96,7 +96,8 @@ class SiteFigures {
       add_to(of_modification[modification[row]]);
       ++coverage[static_cast<std::size_t>(std::min(valid, most_coverage))];
       if (valid == 0) continue;
-      ++shares[static_cast<std::size_t>(20 * modified[i] / valid)];
+      constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max() / 20;
+      ++shares[static_cast<std::size_t>(valid <= most ? 20 * modified[i] / valid : std::min<std::int64_t>(modified[i] / (valid / 20), 20))];
       if (windows_ && contig[row] == region_)
         windows_->each(0, position[i], position[i] + 1, [&](std::size_t window, std::int64_t) { add_to(of_window[window]); });
     }

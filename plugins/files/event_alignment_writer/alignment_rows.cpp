@@ -2,6 +2,8 @@
 // SPDX-FileCopyrightText: The sluice authors
 #include "event_alignment_writer/alignment_rows.hpp"
 
+#include "event_alignment_writer/alignment_figures.hpp"
+
 namespace sluice::event_alignment_writer {
 
 std::optional<Alignment> AlignmentRows::alignment(std::int64_t row) const {
@@ -47,6 +49,7 @@ void say_written(const Call& call, const Batch& in) {
     events += static_cast<double>(path[row].size());
     aligned += path[row].empty() ? 0 : 1;
   }
+  give_figures(call, in);
   call.count("aligned events written", events);
   call.outcome("aligned", aligned, static_cast<std::uint64_t>(in.rows()));
 }

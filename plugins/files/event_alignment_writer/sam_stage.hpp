@@ -24,6 +24,7 @@
 #include <utility>
 #include <vector>
 
+#include "event_alignment_writer/alignment_figures.hpp"
 #include "event_alignment_writer/alignment_rows.hpp"
 #include "event_alignment_writer/event_cigar.hpp"
 #include "event_alignment_writer/refusals.hpp"
@@ -130,7 +131,10 @@ class EventSam {
     say_written(call, in);
   }
 
-  void finish(const Call& call, Output&) { bam_ ? bam_->finish(call) : sam_->finish(call); }
+  void finish(const Call& call, Output&) {
+    bam_ ? bam_->finish(call) : sam_->finish(call);
+    describe_figures(call);
+  }
   void save(const Call& call, StateWriter& to) { bam_ ? bam_->save(call, to) : sam_->save(call, to); }
 
  private:

@@ -10,6 +10,7 @@
 #include <sluice/stage.hpp>
 #include <string>
 
+#include "event_alignment_writer/alignment_figures.hpp"
 #include "event_alignment_writer/alignment_rows.hpp"
 #include "event_alignment_writer/event_summary.hpp"
 #include "event_alignment_writer/event_table.hpp"
@@ -27,8 +28,14 @@ class LineSink : public hts::JoinsText<fast_compression> {
     file_.write_rows(call, in.text("_lines"));
     say_written(call, in);
   }
-  void finish(const Call& call, Output&) { file_.finish(call); }
-  void save(const Call& call, StateWriter& to) { file_.save(call, to); }
+  void finish(const Call& call, Output&) {
+    file_.finish(call);
+    describe_figures(call);
+  }
+  void save(const Call& call, StateWriter& to) {
+    file_.save(call, to);
+    to.value(shown_);
+  }
 
  protected:
   LineSink(const Setup& setup, const std::string& path, arrow::TableSchema schema)
@@ -36,9 +43,13 @@ class LineSink : public hts::JoinsText<fast_compression> {
   // With the header of the table; "" if it has none.
   void begin(const Setup& setup, std::string_view header) {
     if (!header.empty()) file_.header(header);
-    resume(setup, [this](StateReader& from) { file_.restore(from); });
+    resume(setup, [this](StateReader& from) {
+      file_.restore(from);
+      shown_ = from.value<std::uint32_t>();
+    });
   }
 
+  std::uint32_t shown_ = 0;  // reads whose squiggles the report has
   Contigs contigs_;
   arrow::TableOutput file_;
 };
@@ -102,6 +113,16 @@ class EventTable : public LineSink {
       (*writer)->append(*alignment, signal, text);
       return true;
     });
+  }
+
+  void commit(const Call& call, const Batch& in) {
+    LineSink::commit(call, in);
+    const AlignmentRows rows(in, contigs_, model_.k, columns);
+    for (std::int64_t row = 0; row < in.rows() && shown_ < most_squiggles; ++row) {
+      if (!in.ok(row)) continue;
+      const auto alignment = rows.alignment(row);
+      if (alignment && give_squiggle(call, *alignment, rows.signal(row), model_.k, shown_)) ++shown_;
+    }
   }
 
  private:

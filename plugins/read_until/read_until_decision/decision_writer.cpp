@@ -3,6 +3,8 @@
 #include "read_until_decision/decision_writer.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <sluice/result_figures.hpp>
 #include <sluice/resume.hpp>
 #include <vector>
 
@@ -40,6 +42,23 @@ std::string_view name_of(std::uint8_t action) {
     default:
       return "proceed";
   }
+}
+
+constexpr double score_class = 0.01;  // cost per level
+constexpr Figure accepted_share{0, FigureKind::share, "accepted", "read", "reads that were accepted, of those that were decided or ended undecided"};
+constexpr Figure rejected_share{1, FigureKind::share, "rejected", "read", "reads that were rejected, of the same"};
+constexpr Figure undecided_share{2, FigureKind::share, "undecided", "read", "reads that ended before a decision, of the same"};
+constexpr Figure by_target{3, FigureKind::table, "accepted reads by target", "read", "the target of the best alignment of each accepted read"};
+constexpr Figure accepted_scores{
+    4, FigureKind::histogram, "scores of accepted reads", "", "cost per level of the best alignment; low is like the target", score_class};
+constexpr Figure rejected_scores{
+    5, FigureKind::histogram, "scores of rejected reads", "", "cost per level of the best alignment; low is like the target", score_class};
+constexpr std::int64_t most_targets = 200;
+
+// The class of a score as the table shows it, with six decimals.
+std::int64_t class_of(double score) {
+  const double millionths = std::round(std::clamp(score, 0.0, 20.0) * 1e6);
+  return static_cast<std::int64_t>(millionths) / static_cast<std::int64_t>(std::llround(score_class * 1e6));
 }
 
 }  // namespace
@@ -157,17 +176,40 @@ void DecisionWriter::commit(const Call& call, const Batch& in) {
     if (due[i] == 0 && is_last_chunk[i] == 0) return false;
     return written_.insert(channel[i]).second;
   };
-  double accepted = 0, rejected = 0, waiting = 0;
+  std::uint64_t accepted = 0, rejected = 0, waiting = 0;
+  ResultFigures figures;
+  const auto score = in.column<double>("decision_score");
+  const auto target = in.column<std::int32_t>("sdtw_target");
   for (std::int64_t row = 0; row < in.rows(); ++row) {
     if (!in.ok(row)) continue;
     const auto made = static_cast<Decision>(decision[static_cast<std::size_t>(row)]);
     if (in_chunks_ && !is_due(static_cast<std::size_t>(row))) continue;
     file_.write(call, lines[row]);
     (made == Decision::accept ? accepted : made == Decision::reject ? rejected : waiting) += 1;
+    const auto i = static_cast<std::size_t>(row);
+    if (target[i] < 0 || (made != Decision::accept && made != Decision::reject)) continue;
+    if (std::isfinite(score[i])) figures.add_class(made == Decision::accept ? accepted_scores : rejected_scores, class_of(score[i]));
+    if (made == Decision::accept && target[i] < most_targets)
+      figures.add_row(by_target, static_cast<std::uint32_t>(target[i]), targets_[target[i]].name, 1);
   }
-  call.count("reads accepted", accepted);
-  call.count("reads rejected", rejected);
-  call.count("reads undecided", waiting);
+  const std::uint64_t all = accepted + rejected + waiting;
+  figures.add_share(accepted_share, accepted, all);
+  figures.add_share(rejected_share, rejected, all);
+  figures.add_share(undecided_share, waiting, all);
+  figures.give(call);
+  call.count("reads accepted", static_cast<double>(accepted));
+  call.count("reads rejected", static_cast<double>(rejected));
+  call.count("reads undecided", static_cast<double>(waiting));
+}
+
+void DecisionWriter::finish(const Call& call, Output&) {
+  file_.finish(call);
+  ResultFigures figures;
+  for (const Figure& figure : {accepted_share, rejected_share, undecided_share, by_target, accepted_scores, rejected_scores})
+    figures.describe(figure);
+  for (std::int64_t i = 0; i < std::min(targets_.targets(), most_targets); ++i)
+    figures.add_row(by_target, static_cast<std::uint32_t>(i), targets_[i].name, 0);
+  figures.give(call);
 }
 
 void DecisionWriter::save(const Call& call, StateWriter& to) {

@@ -26,7 +26,7 @@ class DecisionWriter : public hts::JoinsText<> {
   DecisionWriter(const Setup& setup, const Parameters& parameters);
   void process(const Call& call, const Batch& in, Output& out);
   void commit(const Call& call, const Batch& in);
-  void finish(const Call& call, Output&) { file_.finish(call); }
+  void finish(const Call& call, Output&);
   void save(const Call& call, StateWriter& to);
 
  private:
