@@ -8,6 +8,8 @@
 #include <span>
 #include <string_view>
 
+#include "plan/decided_stages.hpp"
+
 namespace sluice {
 namespace {
 
@@ -70,14 +72,15 @@ class Planner {
  private:
   // Row type and columns that arrive and leave, in topological order.
   void connect(std::size_t i) {
-    const ResolvedStage& stage = stages_[i];
-    const sluice_stage_descriptor& d = descriptor(stage);
+    ResolvedStage& stage = stages_[i];
     PlannedStage& planned = plan_.stages[i];
     std::vector<PlannedColumn> arriving;
     std::string row_type;
-    if (d.kind == SLUICE_RESOURCE) return error(stage, "is a resource, not a stage", "move it to [resources]");
-    if (d.kind == SLUICE_SOURCE) {
-      if (!stage.inputs.empty()) return error(stage, std::string("'") + d.id + "' is a source and reads from no stage", "write inputs = []");
+    const sluice_stage_kind kind = descriptor(stage).kind;
+    const std::string id = descriptor(stage).id;
+    if (kind == SLUICE_RESOURCE) return error(stage, "is a resource, not a stage", "move it to [resources]");
+    if (kind == SLUICE_SOURCE) {
+      if (!stage.inputs.empty()) return error(stage, "'" + id + "' is a source and reads from no stage", "write inputs = []");
       planned.stream = i;
     } else {
       if (stage.inputs.empty()) return error(stage, "has no input", "name the stages that it reads from in inputs = [...]");
@@ -100,13 +103,17 @@ class Planner {
             arriving.push_back(column);
           else if (other->type != column.type)
             error(stage, "gets column '" + column.name + "' as " + other->type + " and as " + column.type, "");
+          else if (other->giver != column.giver && hidden_.contains(column.name))
+            error(stage,
+                  "gets column '" + column.name + "' of stage '" + stages_[other->giver].name + "' and of stage '" + stages_[column.giver].name + "'",
+                  "drop one of them on its way");
         }
       }
-      if (std::string_view(d.input.row_type) != "*" && row_type != d.input.row_type)
-        return error(stage,
-                     std::string("'") + d.id + "' reads rows of type '" + d.input.row_type + "', but '" + stages_[stage.inputs.front()].name +
-                         "' gives '" + row_type + "'",
-                     "");
+      if (const std::string wanted = descriptor(stage).input.row_type; wanted != "*" && row_type != wanted)
+        return error(
+            stage, "'" + id + "' reads rows of type '" + wanted + "', but '" + stages_[stage.inputs.front()].name + "' gives '" + row_type + "'", "");
+      if (!decide_columns(i, row_type, arriving)) return;
+      const sluice_stage_descriptor& d = descriptor(stage);
       planned.available.assign(d.input.column_count, 0);
       for (std::size_t c = 0; c < d.input.column_count; ++c) {
         const sluice_column_spec& need = d.input.columns[c];
@@ -126,8 +133,10 @@ class Planner {
         planned.available[c] = 1;
       }
     }
+    const sluice_stage_descriptor& d = descriptor(stage);
     arrived_[i] = arriving;
     std::vector<PlannedColumn> leaving = d.kind == SLUICE_MAP ? arriving : std::vector<PlannedColumn>();
+    std::erase_if(leaving, [&](const PlannedColumn& column) { return is_hidden(i, column.name); });
     for (std::size_t c = 0; c < d.output.column_count; ++c) {
       const sluice_column_spec& give = d.output.columns[c];
       const PlannedColumn* there = find(leaving, give.name);
@@ -137,7 +146,7 @@ class Planner {
               "leave out one of the stages that give it; a stage of your own that regroups rows into rows of the same type can replace columns: see "
               "'Stages that change reads' in docs/plugin-author/changing-rows.md");
       else
-        leaving.push_back({give.name, give.type});
+        leaving.push_back({give.name, give.type, i});
     }
     if (d.kind == SLUICE_REGROUP) planned.stream = i;
     if (d.kind != SLUICE_SINK) planned.row_type = d.kind == SLUICE_MAP && std::string_view(d.output.row_type) == "*" ? row_type : d.output.row_type;
@@ -148,6 +157,30 @@ class Planner {
     produced_[i] = std::move(leaving);
   }
 
+  // Columns that depend on parameters and on what arrives take the place of those of the descriptor. False: there are errors.
+  bool decide_columns(std::size_t i, const std::string& row_type, const std::vector<PlannedColumn>& arriving) {
+    ResolvedStage& stage = stages_[i];
+    if (stage.values.size() != descriptor(stage).parameter_count) return true;  // there are errors already
+    try {
+      ArrivingColumns in{row_type, {}};
+      for (const PlannedColumn& column : arriving) in.columns.push_back({column.name, column.type});
+      const DecidedStage* const decided = decided_here(stage, in);
+      if (decided == nullptr) return true;
+      for (const auto& [parameter, name] : decided->missing) unknown_column(stage, parameter, name, arriving);
+      if (!decided->missing.empty()) return false;
+      stage.entry.descriptor = &decided->descriptor;
+      plan_.stages[i].hidden = decided->hidden;
+      hidden_.insert(decided->hidden.begin(), decided->hidden.end());
+      return true;
+    } catch (const Failure& failure) {
+      error(stage, failure.what(), failure.remedy());
+      return false;
+    }
+  }
+  bool is_hidden(std::size_t i, std::string_view column) const {
+    const std::vector<std::string>& hidden = plan_.stages[i].hidden;
+    return std::find(hidden.begin(), hidden.end(), column) != hidden.end();
+  }
   // Columns that a parameter names are needed like declared ones, in the place of "*". False: no parameter does.
   bool take_named_columns(PlannedStage& planned, const std::vector<PlannedColumn>& arriving) {
     const sluice_stage_descriptor& d = descriptor(*planned.stage);
@@ -347,7 +380,8 @@ class Planner {
       }
       if (descriptor(stages_[*i]).kind != SLUICE_MAP) continue;
       for (const std::size_t next : plan_.stages[*i].consumers) {
-        asked.names.insert(asked_[next].names.begin(), asked_[next].names.end());
+        for (const std::string_view name : asked_[next].names)
+          if (!is_hidden(*i, name)) asked.names.insert(name);
         asked.all = asked.all || asked_[next].all;
       }
     }
@@ -377,6 +411,7 @@ class Planner {
   Diagnostics& diagnostics_;
   std::vector<std::vector<PlannedColumn>> produced_;  // per stage: all columns that exist behind it
   std::vector<std::vector<PlannedColumn>> arrived_;   // and in front of it
+  std::set<std::string, std::less<>> hidden_;         // columns that do not leave some stage: two may have such a name
   struct Asked {
     std::set<std::string_view> names;
     bool all = false;  // "*": whatever there is

@@ -13,6 +13,7 @@ namespace sluice {
 
 struct PlannedColumn {
   std::string name, type;
+  std::size_t giver = 0;  // the stage that made it
 };
 
 struct PlannedStage {
@@ -30,6 +31,7 @@ struct PlannedStage {
   std::vector<std::uint8_t> available;         // per input column of the descriptor
   std::vector<PlannedColumn> columns;          // what a batch holds when it leaves the stage (after liveness)
   std::vector<std::vector<std::string>> kept;  // per consumer: the columns that it or a stage behind it still needs
+  std::vector<std::string> hidden;             // columns that arrive and do not leave (sluice/output_columns.h)
   std::vector<std::size_t> feeds_back_to;      // sinks: sources and regroups that get what it has committed
   std::string row_type;                        // of the rows that leave it; "" for sinks
   std::size_t stream = 0;                      // stages with equal stream see the same rows and sequence numbers

@@ -21,7 +21,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (std::uint8_t& base : bases) base %= 5;
   BaseCallDecoder decoder;
   const FilterThresholds thresholds{{256, 300, 400, 512}};
-  const DecodeStatus status = decoder.decode(bases, {reinterpret_cast<const char*>(mm.data()), mm.size()}, ml, thresholds);
+  const DecodeStatus status = decoder.decode(bases, {reinterpret_cast<const char*>(mm.data()), mm.size()}, ml, {.thresholds = thresholds});
   if (status == DecodeStatus::fine) {
     if (decoder.sequenced().size() != bases.size() || (!decoder.opposite().empty() && decoder.opposite().size() != bases.size())) std::abort();
     for (const auto states : {decoder.sequenced(), decoder.opposite()})

@@ -22,7 +22,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::string problem;
   std::vector<sluice::target_regions::TargetRegion> regions;
   const sluice::target_regions::Contig contigs[] = {{"chr1", 1000}, {"chr2", 1}, {"3", 1'000'000'000'000}};
-  if (!sluice::target_regions::parse_regions(text, regions, problem)) {
+  if (!sluice::parse_region_table(text, regions, problem)) {
     require(!problem.empty());
   } else {
     for (const auto& region : regions) require(region.start >= 0 && region.start < region.end);

@@ -85,6 +85,7 @@ sluice run synthetic_reference --contigs 4 --length 3000 --output transcripts.fa
 printf '>1 3\nACGTACGTTACCA\nACGTACGTACCA\nACGTACGTTACCA\n' >windows.txt
 cp "$work/bash.readme/modified.bam" reads.mod.bam
 cp "$work/bash.readme/modified.bam.bai" reads.mod.bam.bai
+printf 'synthetic_1\t0\t2000\tfirst\nsynthetic_1\t2000\t9000\n' >panel.bed
 ran=0
 declare -A done_already
 run_example() { # PIPELINE
@@ -104,9 +105,10 @@ for pipeline in synthetic_reference simulate simulate_rna methylation; do run_ex
 for file in "$source"/pipelines/*.toml; do
   pipeline=$(basename "$file" .toml)
   grep -q '^\[stages' "$file" || grep -q '^extends' "$file" || continue  # a part that others include
-  [ "$pipeline" = pileup ] || run_example "$pipeline"
+  case $pipeline in pileup | modifications) ;; *) run_example "$pipeline" ;; esac
 done
 run_example pileup
+run_example modifications
 samtools=$(command -v samtools || true)
 [ -z "$samtools" ] || samtools quickcheck hits.bam || fail "hits.bam of the example of map is no BAM"
 head -c 2 events.tsv.gz | cmp -s - <(printf '\x1f\x8b') || fail "events.tsv.gz is not compressed"

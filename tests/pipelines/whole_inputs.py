@@ -116,9 +116,10 @@ def without_names_of_inputs(pipeline: str, output: str, content: bytes) -> bytes
         return content[8 + struct.unpack("<i", content[4:8])[0] :]
     if pipeline == "index":
         return content[512:]  # behind its header, which names it
-    if pipeline == "summary":
+    column = {"summary": b"filename", "region_modifications": b"sample"}.get(pipeline)
+    if column:
         rows = [line.split(b"\t") for line in content.splitlines()]
-        named = rows[0].index(b"filename") if rows and b"filename" in rows[0] else -1
+        named = rows[0].index(column) if rows and column in rows[0] else -1
         return b"\n".join(b"\t".join(row[:named] + row[named + 1 :]) for row in rows) if named >= 0 else content
     return content
 
@@ -142,6 +143,7 @@ make("index", "--reference", "ref.fa", "--output", "ref.index")
 make("methylation", "--signal", "r.blow5", "--reads", "r.fastq", "--alignments", "r.bam", "--reference", "ref.fa", "--output", "calls.tsv", "--frequency", "freq.tsv",
      "--modbam", "mod.bam")
 subprocess.run([signal_as_pod5, "vbz", "r.blow5", "r.pod5"], check=True)
+make("pileup", "--alignments", "mod.bam", "--output", "sites.bed")
 write("windows.txt", b">a 3\nACGTACGTAA\nACGTACGTA\nACGTACGTAA\n>b 2\nTTTTGGGGCC\nTTTTGGGGC\n")
 write("regions.bed", b"synthetic_1\t100\t2000\nsynthetic_2\t500\t5800\n")
 write("labels.tsv", b"read_id\tlabel\n" + b"".join(lines[i][1:].split()[0] + (b"\ttarget\n" if i % 8 == 0 else b"\tother\n") for i in range(0, len(lines) - 3, 4)))
@@ -168,7 +170,22 @@ TABLE: dict[str, tuple[dict, dict[str, list[Input]]]] = {
     "polish": (polish, {"targets": REFERENCE, "reads*": READS, "overlaps": text_forms("m.paf") + ALIGNMENTS}),
     "consensus": ({"windows": "windows.txt", "output": "out.fa"}, {"windows": text_forms("windows.txt")}),
     "sort": ({"alignments": "r.bam", "output": "out.bam"}, {"alignments": ALIGNMENTS}),
-    "pileup": ({"alignments": "mod.bam", "output": "out.bed", "filter_percentile": 10}, {"alignments": [Input("mod.bam")], "reference*": REFERENCE}),
+    "pileup": (
+        {"alignments": "mod.bam", "output": "out.bed", "filter_percentile": 10},
+        {"alignments": [Input("mod.bam")], "reference*": REFERENCE, "include_bed*": text_forms("regions.bed")},
+    ),
+    "modifications": (
+        {"reference": "ref.fa", "reads": "mod.bam", "sites": "out.bed", "output": "out.bam"},
+        {"reference*": REFERENCE, "reads*": [Input("mod.bam")], "include_bed*": text_forms("regions.bed")},
+    ),
+    "modification_calls": (
+        {"alignments": "mod.bam", "output": "out.tsv"},
+        {"alignments*": [Input("mod.bam")], "reference*": REFERENCE, "include_bed*": text_forms("regions.bed")},
+    ),
+    "region_modifications": (
+        {"regions": "regions.bed", "sites": "sites.bed", "output": "out.tsv"},
+        {"regions": text_forms("regions.bed"), "sites*": text_forms("sites.bed")},
+    ),
     "methylation": (calls, {"signal": SIGNAL, "reads": READS, "alignments": ALIGNMENTS, "reference": REFERENCE, "bed": text_forms("regions.bed")}),
     "eventalign": (calls, {"signal*": SIGNAL, "reads*": READS, "alignments*": ALIGNMENTS, "reference*": REFERENCE, "bed*": text_forms("regions.bed")}),
     "methylation_from_reads": ({k: v for k, v in calls.items() if k != "alignments"}, {"signal*": SIGNAL, "reads*": READS, "reference*": REFERENCE}),

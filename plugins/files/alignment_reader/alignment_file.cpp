@@ -86,7 +86,10 @@ AlignmentFile::AlignmentFile(const OpenOptions& options) : path_(options.path), 
   if (::stat(path_.c_str(), &info) == 0 && S_ISREG(info.st_mode)) file_bytes_ = info.st_size;
   if (!options.region.empty()) regions_ = parse_region(options.region, header_.get(), path_);
   if (!options.bed.empty()) {
-    regions_ = read_bed(options.bed, header_.get(), path_, warning_);
+    Regions of_bed = read_bed(options.bed, header_.get(), path_, warning_);
+    regions_ = regions_ ? of_bed.within(regions_->list().front()) : std::move(of_bed);
+    if (regions_->list().empty())
+      throw Failure::input("no region of '" + options.bed + "' is in the region " + options.region, "give one of them, or others");
     if (byte_of(options.bed, 0) != '\x1f' && byte_of(options.bed, -1) != '\n') bed_warning_ = hts::open_end_text("BED file '" + options.bed + "'");
   }
   if (regions_ && !grows_) open_regions();

@@ -59,6 +59,14 @@ bool Regions::overlap(int contig, std::int64_t begin, std::int64_t end) const {
   return first != list_.end() && first->contig == contig && first->begin < end;
 }
 
+Regions Regions::within(const Region& region) const {
+  std::vector<Region> parts;
+  for (const Region& of : list_)
+    if (of.contig == region.contig && of.begin < region.end && region.begin < of.end)
+      parts.push_back({of.contig, std::max(of.begin, region.begin), std::min(of.end, region.end)});
+  return Regions(std::move(parts));
+}
+
 Regions parse_region(const std::string& text, sam_hdr_t* header, const std::string& alignment_file) {
   const auto length_of = [header](std::string_view name) {
     const int contig = sam_hdr_name2tid(header, std::string(name).c_str());

@@ -27,6 +27,8 @@ class Regions {
   const std::vector<Region>& list() const { return list_; }
   // Whether [begin, end) of a contig has a base in one of them.
   bool overlap(int contig, std::int64_t begin, std::int64_t end) const;
+  // The parts of them that lie in one region.
+  Regions within(const Region& region) const;
 
  private:
   std::vector<Region> list_;

@@ -66,7 +66,8 @@ class AlignmentReader {
         .beside(".crai");
     d.option("reference", &Parameters::reference, "FASTA file to decode CRAM with").reads().beside(".fai").beside(".gzi");
     d.option("region", &Parameters::region, "only records that overlap contig or contig:first-last (from 1, both inclusive)");
-    d.option("bed", &Parameters::bed, "only records that overlap a region of this BED file, each once").reads();
+    d.option("bed", &Parameters::bed, "only records that overlap a region of this BED file (with region: a part of one that lies in it), each once")
+        .reads();
     describe_filter(d);
     d.option("keep", &Parameters::keep,
              "used: records that pass these filters; all: the others, too (but none outside a region), for alignment_filter to leave out")
@@ -98,7 +99,6 @@ class AlignmentReader {
 
   static void check_parameters(const Parameters& p) {
     RegionText{p.region.value_or(std::string())};
-    if (p.region && !p.region->empty() && p.bed && !p.bed->empty()) throw Failure::usage("both region and bed are given", "give one of them");
     if (p.follow && p.merge) throw Failure::usage("alignments that are followed can't be merged by position", "leave one of the two out");
   }
 

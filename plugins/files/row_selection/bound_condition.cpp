@@ -83,7 +83,12 @@ BoundCondition::Node BoundCondition::bound(const ConditionNode& written, const B
 
 BoundCondition::Side BoundCondition::side_of(const ConditionOperand& operand, const Batch& batch) {
   Side side;
-  if (operand.kind == ConditionOperand::Kind::number) {
+  if (operand.kind == ConditionOperand::Kind::arithmetic) {
+    const auto left = side_of(operand.parts.front(), batch).number, right = side_of(operand.parts.back(), batch).number;
+    side.number = [arithmetic = operand.arithmetic, left, right](std::int64_t row) {
+      return static_cast<ConditionNumber>(computed(arithmetic, static_cast<double>(left(row)), static_cast<double>(right(row))));
+    };
+  } else if (operand.kind == ConditionOperand::Kind::number) {
     side.number = [number = operand.number](std::int64_t) { return number; };
   } else if (operand.kind == ConditionOperand::Kind::text) {
     side.text = [text = operand.text](std::int64_t) { return std::string_view(text); };

@@ -24,7 +24,8 @@ class Where {
     d.id("where").summary("keeps the rows of which a condition is true").map("*").work_unit("row");
     d.doc(
         "A condition compares columns, numbers, 'texts' and len(column), of texts and lists, with ==, !=, <, <=, >, >= and in [...], and joins "
-        "comparisons with and, or, not and parentheses. A comparison with NaN is unknown, and stays so under not; rows pass only where the whole is "
+        "comparisons with and, or, not and parentheses. Numbers are computed with by +, -, * and /. A comparison with NaN is unknown, and stays so "
+        "under not; rows pass only where the whole is "
         "true. "
         "The others are filtered, not bad: they are counted under their reason, and --max-bad-reads does not look at them.");
     d.needs("*", "*", "the columns that the condition names", Needed::optional);

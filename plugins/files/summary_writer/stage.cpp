@@ -10,13 +10,12 @@
 #include <sluice/file_joining.hpp>
 #include <sluice/hts/join_text.hpp>
 #include <sluice/resume.hpp>
+#include <sluice/sequence/mean_quality.hpp>
 #include <sluice/stage.hpp>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "summary_writer/read_quality.hpp"
 
 namespace sluice::summary_writer {
 namespace {

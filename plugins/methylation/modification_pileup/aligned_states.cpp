@@ -73,4 +73,28 @@ bool align_states(const AlignmentRecord& record, std::span<const std::uint8_t> s
   return base == sequenced.size() && record.position() >= 0;
 }
 
+bool align_positions(const AlignmentRecord& record, std::vector<std::int64_t>& positions) {
+  positions.assign(record.base_count(), -1);
+  std::int64_t position = record.position();
+  std::size_t base = 0;
+  for (std::size_t i = 0; i < record.cigar_parts(); ++i) {
+    const auto [operation, length] = record.cigar_part(i);
+    const bool takes_base = operation == CigarOperation::match || operation == CigarOperation::equal || operation == CigarOperation::different ||
+                            operation == CigarOperation::insertion || operation == CigarOperation::soft_clip;
+    const bool takes_position = operation == CigarOperation::match || operation == CigarOperation::equal || operation == CigarOperation::different ||
+                                operation == CigarOperation::deletion || operation == CigarOperation::reference_skip;
+    if (takes_base) {
+      if (static_cast<std::size_t>(length) > positions.size() - base) return false;
+      if (takes_position)
+        for (std::int64_t at = 0; at < length; ++at) {
+          const std::size_t stored = base + static_cast<std::size_t>(at);
+          positions[record.is_reverse() ? positions.size() - 1 - stored : stored] = position + at;
+        }
+      base += static_cast<std::size_t>(length);
+    }
+    if (takes_position) position += length;
+  }
+  return record.cigar_parts() == 0 || (base == positions.size() && record.position() >= 0);
+}
+
 }  // namespace sluice::modification_pileup

@@ -22,4 +22,8 @@ struct AlignedStates {
 bool align_states(const AlignmentRecord& record, std::span<const std::uint8_t> sequenced, std::span<const std::uint8_t> opposite,
                   AlignedStates& aligned);
 
+// The position of each of the record's bases, in sequencing orientation, on the reference; -1: it is inserted or clipped, or the record has no CIGAR.
+// False: CIGAR and bases do not fit each other.
+bool align_positions(const AlignmentRecord& record, std::vector<std::int64_t>& positions);
+
 }  // namespace sluice::modification_pileup

@@ -55,6 +55,7 @@ bool AlignmentRecord::assign(std::int64_t position, std::uint16_t flag, std::uin
   if (tags_at > rest.size()) return false;
   cigar_ = rest.substr(0, 4 * operations);
   packed_bases_ = rest.substr(4 * operations, packed_bytes);
+  qualities_ = rest.substr(4 * operations + packed_bytes, bases);
   tags_ = rest.substr(tags_at);
   for (std::size_t i = 0; i < operations; ++i)
     if ((load<std::uint32_t>(cigar_, 4 * i) & 15U) > static_cast<unsigned>(CigarOperation::different)) return false;

@@ -40,6 +40,8 @@ class AlignmentRecord {
   std::size_t base_count() const { return base_count_; }
   // Bases as the record stores them: two a byte, high half first.
   std::string_view packed_bases() const { return packed_bases_; }
+  // Phred, of each base as the record stores them; all 255: it has none.
+  std::string_view qualities() const { return qualities_; }
   // Bases in sequencing orientation: A 0, C 1, G 2, T 3, anything else 4.
   void decode_bases(std::vector<std::uint8_t>& codes) const;
 
@@ -61,7 +63,7 @@ class AlignmentRecord {
   std::int64_t position_ = 0;
   std::uint16_t flag_ = 0;
   std::size_t base_count_ = 0;
-  std::string_view cigar_, packed_bases_, tags_;
+  std::string_view cigar_, packed_bases_, qualities_, tags_;
 };
 
 }  // namespace sluice::modification_pileup

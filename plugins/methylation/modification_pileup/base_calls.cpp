@@ -42,6 +42,35 @@ std::optional<FilterThresholds> parse_thresholds(std::string_view text) {
   }
 }
 
+bool parse_ignored(std::string_view text, CallRules& rules) {
+  rules.ignored.clear();
+  if (text.empty()) return true;
+  while (true) {
+    const std::string_view code = text.substr(0, text.find(','));
+    std::int32_t number = 0;
+    const auto parsed = std::from_chars(code.data(), code.data() + code.size(), number);
+    const bool is_letter = code.size() == 1 && ((code[0] >= 'a' && code[0] <= 'z') || (code[0] >= 'A' && code[0] <= 'Z'));
+    const bool is_number = parsed.ec == std::errc() && parsed.ptr == code.data() + code.size() && number > 0;
+    if (!is_letter && !is_number) return false;
+    rules.ignored.push_back(is_letter ? ModificationCode{code[0]} : -number);
+    if (code.size() == text.size()) break;
+    text.remove_prefix(code.size() + 1);
+  }
+  std::sort(rules.ignored.begin(), rules.ignored.end());
+  return true;
+}
+
+bool parse_edges(std::string_view text, CallRules& rules) {
+  rules.edge_start = rules.edge_end = 0;
+  if (text.empty()) return true;
+  const auto number = [](std::string_view digits, std::uint32_t& value) {
+    const auto parsed = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    return parsed.ec == std::errc() && parsed.ptr == digits.data() + digits.size();
+  };
+  const std::size_t comma = text.find(',');
+  return number(text.substr(0, comma), rules.edge_start) && number(comma == std::string_view::npos ? text : text.substr(comma + 1), rules.edge_end);
+}
+
 FilterThresholds thresholds_at_percentile(const LevelCounts& counts, double percent) {
   FilterThresholds thresholds;
   for (std::size_t base = 0; base < base_count; ++base) {
@@ -61,13 +90,14 @@ FilterThresholds thresholds_at_percentile(const LevelCounts& counts, double perc
 void BaseCallDecoder::without_tags(std::span<const std::uint8_t> bases) {
   kinds_ = {};
   levels_.clear();
+  said_.clear();
   states_[0].resize(bases.size());
   std::transform(bases.begin(), bases.end(), states_[0].begin(), uncalled);
   states_[1].clear();
 }
 
 DecodeStatus BaseCallDecoder::decode(std::span<const std::uint8_t> bases, std::string_view mm, std::optional<std::span<const std::uint8_t>> ml,
-                                     const FilterThresholds& thresholds) {
+                                     const CallRules& rules) {
   without_tags(bases);
   choices_.clear();
   for (std::vector<std::uint32_t>& places : places_) places.clear();
@@ -89,7 +119,7 @@ DecodeStatus BaseCallDecoder::decode(std::span<const std::uint8_t> bases, std::s
       probability += probabilities;
     }
     if (!has_groups) continue;
-    const DecodeStatus status = decode_strand(bases, strand, thresholds);
+    const DecodeStatus status = decode_strand(bases, strand, rules);
     if (status != DecodeStatus::fine) return status;
   }
   return DecodeStatus::fine;
@@ -133,7 +163,7 @@ bool BaseCallDecoder::list_group(std::span<const std::uint8_t> bases, const Modi
   return true;
 }
 
-DecodeStatus BaseCallDecoder::decode_strand(std::span<const std::uint8_t> bases, MoleculeStrand strand, const FilterThresholds& thresholds) {
+DecodeStatus BaseCallDecoder::decode_strand(std::span<const std::uint8_t> bases, MoleculeStrand strand, const CallRules& rules) {
   bool any_implicit = false;
   for (std::vector<ModificationCode>& codes : implicit_) {
     std::sort(codes.begin(), codes.end());
@@ -147,10 +177,11 @@ DecodeStatus BaseCallDecoder::decode_strand(std::span<const std::uint8_t> bases,
     std::transform(bases.begin(), bases.end(), states.begin(), [](std::uint8_t base) { return uncalled(on_strand(base, MoleculeStrand::opposite)); });
   }
   const auto call_at = [&](std::size_t position, std::span<const Listed> listed) {
+    if (position < rules.edge_start || position + rules.edge_end >= bases.size()) return DecodeStatus::fine;
     const std::uint8_t base = on_strand(bases[position], strand);
     // An N, which only a group for any base counts.
     if (base >= base_count || (listed.empty() && implicit_[base].empty())) return DecodeStatus::fine;
-    return call(listed, base, thresholds, states[position]);
+    return call(position, strand, listed, base, rules);
   };
   std::size_t next_unlisted = 0;
   const auto call_unlisted_before = [&](std::size_t position) {
@@ -169,31 +200,50 @@ DecodeStatus BaseCallDecoder::decode_strand(std::span<const std::uint8_t> bases,
   return call_unlisted_before(bases.size());
 }
 
-DecodeStatus BaseCallDecoder::call(std::span<const Listed> listed, std::uint8_t base, const FilterThresholds& thresholds, std::uint8_t& state) {
+DecodeStatus BaseCallDecoder::call(std::size_t position, MoleculeStrand strand, std::span<const Listed> listed, std::uint8_t base,
+                                   const CallRules& rules) {
+  Choice& choice = choice_of(base, listed, rules);
+  if (choice.codes.empty()) return DecodeStatus::fine;  // all of them are ignored
   // What has no probability of its own is canonical for certain. Equally probable: canonical, then the lower code.
-  std::uint32_t modified = 0, best = 0;
-  const Listed* best_code = nullptr;
+  std::uint32_t modified = 0, ignored = 0;
   for (const Listed& one : listed) {
     const std::uint32_t probability = 2U * one.probability + 1;
     modified += probability;
-    if (probability > best) best = probability, best_code = &one;
+    if (!rules.ignored.empty() && std::binary_search(rules.ignored.begin(), rules.ignored.end(), one.code)) ignored += probability;
   }
-  const std::uint32_t canonical = modified < certain ? certain - modified : 0;
+  // In 1/512 of 1/options, so that equal parts of what is ignored are whole numbers.
+  const auto options = ignored > 0 ? static_cast<std::uint32_t>(choice.codes.size() + 1) : 1U;
+  const std::uint32_t canonical = (modified < certain ? certain - modified : 0) * options + ignored;
+  std::uint32_t best = 0;
+  std::size_t best_code = 0;
+  auto next = listed.begin();
+  const auto said_before = said_.size();
+  for (std::size_t which = 0; which < choice.codes.size(); ++which) {
+    while (next != listed.end() && next->code < choice.codes[which]) ++next;
+    const bool is_listed = next != listed.end() && next->code == choice.codes[which];
+    const std::uint32_t probability = (is_listed ? 2U * next->probability + 1 : 0U) * options + ignored;
+    if (probability > best) best = probability, best_code = which;
+    if (collects_said_)
+      said_.push_back({static_cast<std::uint32_t>(position), strand, base, choice.codes[which],
+                       static_cast<double>(probability) / (certain * options), !is_listed, 0});
+  }
   const bool is_canonical = canonical >= best;
   best = std::max(best, canonical);
-  if (collects_levels_ && !listed.empty()) levels_.push_back(static_cast<std::uint16_t>(base * (certain + 1) + best));
+  if (collects_levels_ && !listed.empty())
+    levels_.push_back({static_cast<std::uint32_t>(position), base, static_cast<std::uint16_t>(best / options)});
 
-  Choice& choice = choice_of(base, listed);
   std::int32_t outcome = CallKinds::canonical;
-  if (best < thresholds.least[base])
+  if (best < rules.thresholds.least[base] * options)
     outcome = CallKinds::failed;
   else if (!is_canonical)
-    outcome = static_cast<std::int32_t>(std::lower_bound(choice.codes.begin(), choice.codes.end(), best_code->code) - choice.codes.begin());
+    outcome = static_cast<std::int32_t>(best_code);
+  std::uint8_t& state = states_[static_cast<std::size_t>(strand)][position];
   state = state_of(choice, outcome);
+  for (std::size_t i = said_before; i < said_.size(); ++i) said_[i].state = state;
   return state == 0 ? DecodeStatus::too_many_kinds : DecodeStatus::fine;
 }
 
-BaseCallDecoder::Choice& BaseCallDecoder::choice_of(std::uint8_t base, std::span<const Listed> listed) {
+BaseCallDecoder::Choice& BaseCallDecoder::choice_of(std::uint8_t base, std::span<const Listed> listed, const CallRules& rules) {
   const std::vector<ModificationCode>& implicit = implicit_[base];
   wanted_.clear();
   for (const Listed& one : listed) wanted_.push_back(one.code);
@@ -202,6 +252,8 @@ BaseCallDecoder::Choice& BaseCallDecoder::choice_of(std::uint8_t base, std::span
     std::sort(wanted_.begin(), wanted_.end());
     wanted_.erase(std::unique(wanted_.begin(), wanted_.end()), wanted_.end());
   }
+  if (!rules.ignored.empty())
+    std::erase_if(wanted_, [&](ModificationCode code) { return std::binary_search(rules.ignored.begin(), rules.ignored.end(), code); });
   const auto is_wanted = [&](const Choice& choice) { return choice.base == base && choice.codes == wanted_; };
   // Nearly always the one before.
   std::size_t& latest = latest_choice_[base];

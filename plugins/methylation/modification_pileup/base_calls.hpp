@@ -25,6 +25,18 @@ struct FilterThresholds {
 // "0.8", "0.75,A:0.9" or "C:0.7,A:0.9": a value for all bases, values for single ones; 0 for those without one. Nothing: it can't be that.
 std::optional<FilterThresholds> parse_thresholds(std::string_view text);
 
+// Which calls of a read count.
+struct CallRules {
+  FilterThresholds thresholds = {};
+  // Codes that are not looked at: their probability goes to the other options in equal parts, the canonical base among them.
+  std::vector<ModificationCode> ignored = {};
+  // So many bases at the read's ends have no calls.
+  std::uint32_t edge_start = 0, edge_end = 0;
+};
+// "h", "h,76792": codes as MM has them, "" for none; "50" or "4,8": bases at the start and at the end. False: it can't be that.
+bool parse_ignored(std::string_view text, CallRules& rules);
+bool parse_edges(std::string_view text, CallRules& rules);
+
 // Numbers of calls by canonical base and by how probable they are, in 1/512.
 using LevelCounts = std::array<std::array<std::uint64_t, certain + 1>, base_count>;
 // For each base the highest threshold below which at most `percent` of its calls are.
@@ -55,7 +67,7 @@ class BaseCallDecoder {
  public:
   // `bases` by number, in sequencing orientation; anything else than 0 to 3 is no base. After `fine`: the states below.
   DecodeStatus decode(std::span<const std::uint8_t> bases, std::string_view mm, std::optional<std::span<const std::uint8_t>> ml,
-                      const FilterThresholds& thresholds);
+                      const CallRules& rules);
   // As if the read had no tags.
   void without_tags(std::span<const std::uint8_t> bases);
 
@@ -64,9 +76,26 @@ class BaseCallDecoder {
   std::span<const std::uint8_t> sequenced() const { return states_[0]; }
   // ... and of what pairs with it; empty if nothing has been called there.
   std::span<const std::uint8_t> opposite() const { return states_[1]; }
-  // From here on: how probable each listed call of a read is, canonical or modified: canonical base * (certain + 1) + probability in 1/512.
+  // From here on: how probable each listed call of a read is, canonical or modified, in 1/512, rounded down.
+  struct Level {
+    std::uint32_t position;  // in sequencing orientation
+    std::uint8_t base;
+    std::uint16_t probability;
+  };
   void collect_levels() { collects_levels_ = true; }
-  const std::vector<std::uint16_t>& levels() const { return levels_; }
+  const std::vector<Level>& levels() const { return levels_; }
+  // From here on: what has been said of each base and code, by strand and position; one entry for each code that was looked for.
+  struct Said {
+    std::uint32_t position;  // in sequencing orientation
+    MoleculeStrand strand;
+    std::uint8_t base;  // on that strand
+    ModificationCode code;
+    double probability;
+    bool is_inferred;  // canonical, because it is not listed
+    std::uint8_t state;
+  };
+  void collect_said() { collects_said_ = true; }
+  const std::vector<Said>& said() const { return said_; }
 
  private:
   struct Listed {
@@ -84,9 +113,9 @@ class BaseCallDecoder {
   // The places of a base in the read; any_base: all.
   std::span<const std::uint32_t> places_of(std::span<const std::uint8_t> bases, std::uint8_t base);
   bool list_group(std::span<const std::uint8_t> bases, const ModificationGroup& group, std::span<const std::uint8_t> ml);
-  DecodeStatus decode_strand(std::span<const std::uint8_t> bases, MoleculeStrand strand, const FilterThresholds& thresholds);
-  DecodeStatus call(std::span<const Listed> listed, std::uint8_t base, const FilterThresholds& thresholds, std::uint8_t& state);
-  Choice& choice_of(std::uint8_t base, std::span<const Listed> listed);
+  DecodeStatus decode_strand(std::span<const std::uint8_t> bases, MoleculeStrand strand, const CallRules& rules);
+  DecodeStatus call(std::size_t position, MoleculeStrand strand, std::span<const Listed> listed, std::uint8_t base, const CallRules& rules);
+  Choice& choice_of(std::uint8_t base, std::span<const Listed> listed, const CallRules& rules);
   // 0: there are too many.
   std::uint8_t state_of(Choice& choice, std::int32_t outcome);
 
@@ -100,8 +129,9 @@ class BaseCallDecoder {
   std::vector<Choice> choices_;
   std::array<std::size_t, base_count> latest_choice_{};
   std::vector<ModificationCode> wanted_;
-  std::vector<std::uint16_t> levels_;
-  bool collects_levels_ = false;
+  std::vector<Level> levels_;
+  std::vector<Said> said_;
+  bool collects_levels_ = false, collects_said_ = false;
 };
 
 }  // namespace sluice::modification_pileup

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "modification_pileup/call_options.hpp"
 #include "modification_pileup/record_calls.hpp"
 #include "modification_pileup/state_rows.hpp"
 
@@ -17,7 +18,7 @@ namespace sluice::modification_pileup {
 
 class ModificationCalls {
  public:
-  struct Parameters {
+  struct Parameters : CallOptions {
     std::string filter_threshold = "0.75";
     std::string partition = "none";
   };
@@ -33,6 +34,7 @@ class ModificationCalls {
     d.uses("threshold", "modification_threshold", "thresholds in place of filter_threshold", Needed::optional);
     d.option("filter_threshold", &Parameters::filter_threshold,
              "least probability of a call that counts: for all bases (0.75), for single ones (C:0.8,A:0.9), or both (0.75,A:0.9)");
+    describe_call_options(d);
     d.option("partition", &Parameters::partition, "what reads are told apart by: the tag HP (haplotype) or RG (read group)")
         .choices({"none", "hp", "rg"});
     d.reason("corrupt_record", "the alignment record contradicts itself");
@@ -48,13 +50,14 @@ class ModificationCalls {
   static void check_parameters(const Parameters& p) {
     if (!parse_thresholds(p.filter_threshold))
       throw Failure::usage("filter_threshold '" + p.filter_threshold + "' is no probability, nor one for each base", "write 0.75 or C:0.8,A:0.9");
+    p.rules();
   }
 
   ModificationCalls(const Setup& setup, const Parameters& parameters)
-      : thresholds_(setup.has_resource("threshold") ? thresholds_of(setup.resource("threshold"))
-                                                    : parse_thresholds(parameters.filter_threshold).value_or(FilterThresholds())),
-        partition_tag_(partition_tag(parameters.partition)),
-        wants_partition_(setup.wanted("partition")) {}
+      : rules_(parameters.rules()), partition_tag_(partition_tag(parameters.partition)), wants_partition_(setup.wanted("partition")) {
+    rules_.thresholds = setup.has_resource("threshold") ? thresholds_of(setup.resource("threshold"))
+                                                        : parse_thresholds(parameters.filter_threshold).value_or(FilterThresholds());
+  }
 
   Estimate estimate(const Batch& in) const { return estimate_of_records(in); }
 
@@ -81,7 +84,7 @@ class ModificationCalls {
   };
   bool fill(std::string_view cell, RecordCalls& calls, Row& result, std::int64_t row, Output& out) const {
     const bool is_whole = calls.record.parse(cell);
-    if (const std::optional<CallsReason> reason = is_whole ? calls.decode(thresholds_) : std::optional(CallsReason::corrupt_record)) {
+    if (const std::optional<CallsReason> reason = is_whole ? calls.decode(rules_) : std::optional(CallsReason::corrupt_record)) {
       if (is_filtered(*reason))
         out.filter(row, *reason);
       else
@@ -107,7 +110,7 @@ class ModificationCalls {
     return thresholds;
   }
 
-  FilterThresholds thresholds_;
+  CallRules rules_;
   std::string partition_tag_;
   bool wants_partition_;
   Workspaces<RecordCalls> workspaces_;

@@ -3,7 +3,6 @@
 #include "modification_pileup/pileup_rows.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 #include <tuple>
 
 namespace sluice::modification_pileup {
@@ -25,11 +24,24 @@ bool is_modified_base(std::string_view bases, std::int64_t position, const Motif
 // Sums of planes over the positions of a tile.
 struct RowMaker::View {
   const SlotTable& table;
-  std::int64_t apart;  // RowRules::apart
+  std::size_t motif;           // of RowRules; 0 where there is none
+  std::int64_t offset, apart;  // see RowRules
   std::int64_t number;
   const Tile& tile;
   const Tile* next;
+  std::array<std::uint8_t, static_cast<std::size_t>(tile_positions)> included;  // by row: 1 forward, 2 reverse
+  bool is_limited;                                                              // to what is included
 
+  void find_included(const ContigRange& range) {
+    const std::int64_t begin = number * tile_positions + offset, end = begin + tile_positions;
+    range.included->for_each(range.name, begin, end, [&](std::size_t which) {
+      const TableRegion& region = range.included->regions()[which];
+      const auto strands = static_cast<std::uint8_t>(region.strand == RegionStrand::forward ? 1 : region.strand == RegionStrand::reverse ? 2 : 3);
+      for (std::int64_t at = std::max(begin, region.start); at < std::min(end, region.end); ++at)
+        included[static_cast<std::size_t>(at - begin)] |= strands;
+    });
+  }
+  bool includes(std::size_t row, char strand) const { return !is_limited || (included[row] & (strand == '+' ? 1U : strand == '-' ? 2U : 3U)) != 0; }
   bool has(const std::vector<std::uint32_t>& slots) const {
     return std::any_of(slots.begin(), slots.end(),
                        [this](std::uint32_t slot) { return tile.plane(slot) != nullptr || (next != nullptr && next->plane(slot) != nullptr); });
@@ -37,10 +49,8 @@ struct RowMaker::View {
   void add(const std::vector<std::uint32_t>& slots, Numbers& sums) const {
     for (const std::uint32_t slot : slots) {
       const Tile::Plane* plane = tile.plane(slot);
-      // The strand whose modified base is further is counted at that of the other one.
-      const bool is_further = apart != 0 && table.slots()[slot].strand == (apart > 0 ? Strand::reverse : Strand::forward);
-      const auto shift = static_cast<std::size_t>(is_further ? std::abs(apart) : 0);
-      const Tile::Plane* behind = is_further && next != nullptr ? next->plane(slot) : nullptr;
+      const auto shift = static_cast<std::size_t>(offset + (table.slots()[slot].strand == Strand::reverse ? apart : 0));
+      const Tile::Plane* behind = shift > 0 && next != nullptr ? next->plane(slot) : nullptr;
       if (plane != nullptr)
         for (std::size_t i = shift; i < plane->size(); ++i) sums[i - shift] += (*plane)[i];
       if (behind != nullptr)
@@ -56,6 +66,7 @@ RowMaker::RowMaker(const SlotTable& table, RowRules rules) : table_(&table), rul
   partition_rank_.resize(by_name.size());
   for (std::size_t i = 0; i < by_name.size(); ++i) partition_rank_[by_name[i]] = static_cast<std::uint32_t>(i);
 
+  const auto code_of = [&](ModificationCode code, std::uint8_t base) { return rules.combine_codes ? ModificationCode{"ACGT"[base]} : code; };
   for (std::size_t i = 0; i < table.slots().size(); ++i) {
     const Slot& slot = table.slots()[i];
     const auto index = static_cast<std::uint32_t>(i);
@@ -83,19 +94,34 @@ RowMaker::RowMaker(const SlotTable& table, RowRules rules) : table_(&table), rul
         base.modified.push_back(index);
         break;
     }
-    for (const ModificationCode code : slot.choice) {
+    for (const ModificationCode asked : slot.choice) {
+      const ModificationCode code = code_of(asked, slot.base);
       auto found = std::find_if(base.codes.begin(), base.codes.end(), [&](const Code& c) { return c.code == code; });
       if (found == base.codes.end()) found = base.codes.insert(found, {code, {}, {}});
-      found->looked_for.push_back(index);
-      if (slot.kind == Slot::Kind::modified && slot.code == code) found->modified.push_back(index);
+      if (found->looked_for.empty() || found->looked_for.back() != index) found->looked_for.push_back(index);
+      if (slot.kind == Slot::Kind::modified && slot.code == asked) found->modified.push_back(index);
     }
   }
 }
 
-bool RowMaker::is_site(std::int64_t position, char strand, std::uint8_t base, std::string_view bases) const {
+std::int64_t RowRules::offset() const {
+  std::int64_t most = 0;
+  for (std::size_t i = 0; i < motifs.size(); ++i) most = std::max(most, -apart(i));
+  return most;
+}
+std::int64_t RowRules::reach() const {
+  std::int64_t most = 0;
+  for (std::size_t i = 0; i < motifs.size(); ++i) most = std::max(most, apart(i));
+  return offset() + most;
+}
+std::string motif_label(const Motif& motif) { return motif.letters + "," + std::to_string(motif.forward.modified); }
+
+bool RowMaker::is_site(std::int64_t position, char strand, std::uint8_t base, std::size_t motif, std::string_view bases) const {
   if (rules_.sites == Sites::all) return true;
-  if (rules_.sites == Sites::motif)
-    return base == number_of(rules_.motif->base) && is_modified_base(bases, position, strand == '-' ? rules_.motif->reverse : rules_.motif->forward);
+  if (rules_.sites == Sites::motifs) {
+    const Motif& of = rules_.motifs[motif];
+    return base == number_of(of.base) && is_modified_base(bases, position, strand == '-' ? of.reverse : of.forward);
+  }
   if (position >= static_cast<std::int64_t>(bases.size())) return false;
   const std::uint8_t there = number_of(bases[static_cast<std::size_t>(position)]);
   return there < base_count && base == (strand == '-' ? base_count - 1 - there : there);
@@ -119,8 +145,7 @@ void RowMaker::append_group(const Group& group, const View& view, const ContigRa
     view.add(slots.no_call, of.no_call);
     for (std::size_t i = 0; i < all.size(); ++i) all[i] += of.canonical[i] + of.modified[i] + of.failed[i] + of.no_call[i];
   }
-  // Where the forward strand's modified base is the further one, the rows are at it.
-  const std::int64_t tile_begin = view.number * tile_positions + std::max<std::int64_t>(0, -view.apart);
+  const std::int64_t tile_begin = view.number * tile_positions + view.offset;
   for (std::uint8_t base = 0; base < base_count; ++base) {
     const auto& of = sums[base];
     for (const Code& code : group.bases[base].codes) {
@@ -131,13 +156,14 @@ void RowMaker::append_group(const Group& group, const View& view, const ContigRa
       for (std::size_t i = 0; i < modified.size(); ++i) {
         const std::int64_t position = tile_begin + static_cast<std::int64_t>(i);
         if (looked_for[i] == 0 || of.canonical[i] + of.modified[i] == 0 || position < range.begin || position >= range.end ||
-            !is_site(position, group.strand, base, range.bases))
+            !is_site(position, group.strand, base, view.motif, range.bases) || !view.includes(i, group.strand))
           continue;
         rows.push_back({.position = position,
                         .strand = group.strand,
                         .base = base,
                         .code = code.code,
                         .partition = group.partition,
+                        .motif = static_cast<std::uint8_t>(view.motif),
                         .modified = modified[i],
                         .canonical = of.canonical[i],
                         .other_modified = of.modified[i] - modified[i],
@@ -152,9 +178,14 @@ void RowMaker::append_group(const Group& group, const View& view, const ContigRa
 
 void RowMaker::append_rows(std::int64_t number, const Tile& tile, const Tile* next, const ContigRange& range, std::vector<PileupRow>& rows) const {
   const auto first = static_cast<std::ptrdiff_t>(rows.size());
-  const View view{*table_, rules_.apart(), number, tile, next};
-  for (const Group& group : groups_) append_group(group, view, range, rows);
-  const auto place = [this](const PileupRow& row) { return std::tuple(row.base, partition_rank_[row.partition]); };
+  View view{*table_, 0, rules_.offset(), 0, number, tile, next, {}, range.included != nullptr};
+  if (view.is_limited) view.find_included(range);
+  for (std::size_t motif = 0; motif < std::max<std::size_t>(rules_.motifs.size(), 1); ++motif) {
+    view.motif = motif;
+    view.apart = rules_.motifs.empty() ? 0 : rules_.apart(motif);
+    for (const Group& group : groups_) append_group(group, view, range, rows);
+  }
+  const auto place = [this](const PileupRow& row) { return std::tuple(row.motif, row.base, partition_rank_[row.partition]); };
   std::sort(rows.begin() + first, rows.end(), [&](const PileupRow& a, const PileupRow& b) {
     if (a.position != b.position) return a.position < b.position;
     if (a.strand != b.strand) return a.strand < b.strand;  // '+' comes before '-'

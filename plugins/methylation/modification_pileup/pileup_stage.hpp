@@ -5,9 +5,12 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <iterator>
+#include <limits>
+#include <numeric>
+#include <optional>
 #include <set>
+#include <sluice/hts/region_file.hpp>
 #include <sluice/motif.hpp>
 #include <sluice/region.hpp>
 #include <sluice/resume.hpp>
@@ -30,6 +33,8 @@ class ModificationPileup {
     std::string region;
     bool cpg = false;
     std::string motif;
+    std::optional<Path> include_bed;
+    bool combine_mods = false;
     bool combine_strands = false;
     bool reference_bases = false;
     bool any_order = false;
@@ -58,16 +63,19 @@ class ModificationPileup {
     d.option("region", &Parameters::region, "only positions in contig or contig:first-last (from 1, both inclusive)");
     d.option("cpg", &Parameters::cpg, "only modifications of C at CpGs of the reference");
     d.option("motif", &Parameters::motif,
-             "only modifications of this motif's base, where the reference has the motif: cpg, gpc, dam, dcm, or LETTERS:POSITION:CODE");
+             "only modifications of this motif's base, where the reference has the motif: cpg, gpc, dam, dcm, or LETTERS:POSITION:CODE; several with "
+             "commas between them: a row for each, named behind the code as in m,CG,0");
+    d.option("include_bed", &Parameters::include_bed, "only positions in regions of this BED file, on their strands; .gz allowed").reads();
+    d.option("combine_mods", &Parameters::combine_mods, "count all modifications of a base together, under the code for any of them: C, A, ...");
     d.option("combine_strands", &Parameters::combine_strands,
              "with cpg or motif: one row for both strands of a site, at the modified base of the forward strand");
     d.option("reference_bases", &Parameters::reference_bases, "only where the reference has the base that is modified");
     d.option("any_order", &Parameters::any_order, "the reads are not sorted by position: keep everything to the end");
   }
   static void check_parameters(const Parameters& p) {
-    if (p.cpg && !p.motif.empty()) throw Failure::usage("cpg and motif are given, and both say where rows are", "leave one of them out");
     RegionText{p.region};
-    const bool is_paired = p.cpg || (!p.motif.empty() && parse_motif(p.motif).is_palindrome());
+    const std::vector<Motif> motifs = motifs_of(p);
+    const bool is_paired = !motifs.empty() && std::all_of(motifs.begin(), motifs.end(), [](const Motif& motif) { return motif.is_palindrome(); });
     if (p.combine_strands && !is_paired)
       throw Failure::usage("combine_strands is for CpGs, or for a motif that is its own reverse complement, whose strands pair",
                            "give cpg or motif, too");
@@ -75,13 +83,12 @@ class ModificationPileup {
 
   ModificationPileup(const Setup& setup, const Parameters& p)
       : region_(p.region),
-        rules_{.sites = p.cpg || !p.motif.empty() ? Sites::motif
+        rules_{.sites = p.cpg || !p.motif.empty() ? Sites::motifs
                         : p.reference_bases       ? Sites::reference_bases
                                                   : Sites::all,
                .strands = p.combine_strands ? Strands::combined : Strands::apart,
-               .motif = p.cpg             ? std::optional(parse_motif("cpg"))
-                        : p.motif.empty() ? std::nullopt
-                                          : std::optional(parse_motif(p.motif))},
+               .motifs = motifs_of(p),
+               .combine_codes = p.combine_mods},
         any_order_(p.any_order),
         has_partition_(setup.available("partition")) {
     if (rules_.sites != Sites::all && !setup.has_resource("reference"))
@@ -90,12 +97,14 @@ class ModificationPileup {
                                                           : "reference_bases") +
                                " needs to know the reference",
                            "give the reference");
+    if (p.include_bed && !p.include_bed->empty()) included_.emplace(hts::read_region_table(setup, *p.include_bed));
     // Positions are given when no later read of this run reaches them, but one of another part may.
     if (setup.parts() > 1 && !any_order_) throw parts_need_any_order();
     if (setup.has_resource("reference")) {
       const Batch reference = setup.resource("reference");
       const TextView names = reference.text("name"), bases = reference.text("bases");
-      for (std::int64_t row = 0; row < reference.rows(); ++row) reference_.emplace(names[row], bases[row]);
+      for (std::int64_t row = 0; row < reference.rows(); ++row)
+        reference_.emplace(names[row], bases[row]), reference_places_.emplace(names[row], row);
     }
     if (setup.saved().size() > 1 && !any_order_) throw parts_need_any_order();
     resume(setup, [this](StateReader& from) { restore(from); });
@@ -124,7 +133,15 @@ class ModificationPileup {
   }
 
   void finish(const Call& call, Output& out) {
-    for (Contig& contig : contigs_) give(call, contig, std::numeric_limits<std::int64_t>::max(), out);
+    // Of reads in any order the contigs come in that of the reference, where there is one.
+    std::vector<std::size_t> order(contigs_.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    const auto place = [&](std::size_t contig) {
+      const auto known = reference_places_.find(contigs_[contig].name);
+      return known == reference_places_.end() ? std::numeric_limits<std::int64_t>::max() : known->second;
+    };
+    if (any_order_) std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return place(a) < place(b); });
+    for (const std::size_t contig : order) give(call, contigs_[contig], std::numeric_limits<std::int64_t>::max(), out);
     call.count("rows", static_cast<double>(rows_given_));
   }
 
@@ -145,6 +162,7 @@ class ModificationPileup {
   }
 
  private:
+  static constexpr std::size_t most_motifs = 200;
   struct Contig {
     std::string name;
     std::string_view bases;
@@ -182,6 +200,24 @@ class ModificationPileup {
     bool has_partition;
   };
 
+  // By letters and place, as rows are sorted.
+  static std::vector<Motif> motifs_of(const Parameters& p) {
+    std::vector<Motif> motifs;
+    if (p.cpg) motifs.push_back(parse_motif("cpg"));
+    for (std::size_t begin = 0; !p.motif.empty() && begin <= p.motif.size();) {
+      const std::size_t end = std::min(p.motif.find(',', begin), p.motif.size());
+      motifs.push_back(parse_motif(p.motif.substr(begin, end - begin), MotifOverlap::allowed));
+      begin = end + 1;
+    }
+    std::sort(motifs.begin(), motifs.end(), [](const Motif& a, const Motif& b) { return motif_label(a) < motif_label(b); });
+    const auto same = [](const Motif& a, const Motif& b) { return motif_label(a) == motif_label(b); };
+    if (const auto twice = std::adjacent_find(motifs.begin(), motifs.end(), same); twice != motifs.end())
+      throw Failure::usage("motif " + motif_label(*twice) + " is given twice", "give each motif once");
+    if (motifs.size() > most_motifs)
+      throw Failure::usage("there are " + std::to_string(motifs.size()) + " motifs, and " + std::to_string(most_motifs) + " are the most", "");
+    return motifs;
+  }
+
   // The contig of a row. What is left of the one before is given.
   Contig& enter(const Columns& columns, std::int64_t row, const Call& call, Output& out) {
     const std::string_view name = columns.contig[row];
@@ -199,6 +235,8 @@ class ModificationPileup {
     if (bases == reference_.end() && rules_.sites != Sites::all)
       throw Failure::input("contig '" + std::string(name) + "' is not in the reference", "give the reference that the reads were aligned to");
     contigs_.push_back({std::string(name), bases == reference_.end() ? std::string_view() : bases->second, {}});
+    // Rows that are moved begin in front of the first tile.
+    contigs_.back().first_left = rules_.offset() > 0 ? -1 : 0;
     return contigs_.back();
   }
   static Failure parts_need_any_order() {
@@ -217,7 +255,7 @@ class ModificationPileup {
       contig.first_left = std::max(contig.first_left, from.value<std::int64_t>());
       for (auto tiles = from.value<std::uint64_t>(); tiles > 0; --tiles) {
         const auto number = from.value<std::int64_t>();
-        if (number < 0 || number > std::numeric_limits<std::int64_t>::max() / tile_positions - 1) throw damaged_state();
+        if (number < -1 || number > std::numeric_limits<std::int64_t>::max() / tile_positions - 1) throw damaged_state();
         contig.tiles[number].restore(from, slots);
       }
     }
@@ -255,7 +293,7 @@ class ModificationPileup {
   // Rows of the tiles that end at or before a position, which no later read reaches back from.
   void give(const Call& call, Contig& contig, std::int64_t position, Output& out) {
     constexpr std::size_t tiles_at_once = 64;
-    const std::int64_t beyond = std::abs(rules_.apart());
+    const std::int64_t beyond = rules_.reach();
     const auto is_done = [&](std::int64_t number) {
       return number < position / tile_positions && (number + 1) * tile_positions + beyond <= position;
     };
@@ -270,8 +308,8 @@ class ModificationPileup {
       on_threads_of(call)(tiles.size(), [&](std::size_t i) {
         const auto next = std::next(tiles[i]);
         const bool follows = next != contig.tiles.cend() && next->first == tiles[i]->first + 1;
-        maker.append_rows(tiles[i]->first, tiles[i]->second, follows ? &next->second : nullptr, {contig.bases, interval.begin, interval.end},
-                          rows[i]);
+        maker.append_rows(tiles[i]->first, tiles[i]->second, follows ? &next->second : nullptr,
+                          {contig.name, contig.bases, included_ ? &*included_ : nullptr, interval.begin, interval.end}, rows[i]);
       });
       emit(call, contig, rows, out);
       contig.first_left = tiles.back()->first + 1;
@@ -302,7 +340,8 @@ class ModificationPileup {
     std::vector<std::string_view> strand(begins.back()), modification(begins.back()), partition(begins.back());
     for (const std::vector<PileupRow>& rows : tiles)
       for (const PileupRow& row : rows)
-        if (row.code != latest_code_ && !code_texts_.contains(latest_code_ = row.code)) code_texts_.emplace(row.code, code_text(row.code));
+        if (const auto name = name_of(row); name != latest_name_ && !name_texts_.contains(latest_name_ = name))
+          name_texts_.emplace(name, code_text(row.code) + (rules_.motifs.size() > 1 ? "," + motif_label(rules_.motifs[row.motif]) : ""));
     on_threads_of(call)(tiles.size(), [&](std::size_t tile) {
       for (std::size_t i = 0; i < tiles[tile].size(); ++i) {
         const PileupRow& row = tiles[tile][i];
@@ -310,7 +349,7 @@ class ModificationPileup {
         position[at] = row.position;
         for (std::size_t count = 0; count < columns.size(); ++count) columns[count][at] = row.*counts[count].second;
         strand[at] = {&row.strand, 1};
-        modification[at] = code_texts_.find(row.code)->second;
+        modification[at] = name_texts_.find(name_of(row))->second;
         partition[at] = table_.partitions()[row.partition];
       }
     });
@@ -320,6 +359,9 @@ class ModificationPileup {
     out.text_rows("partition", partition);
     out.emit();
   }
+
+  // A number for the code and the motif.
+  static std::int64_t name_of(const PileupRow& row) { return std::int64_t{row.code} * 256 + row.motif; }
 
   Parallel on_threads_of(const Call& call) {
     return [this, &call](std::size_t count, const auto& body) {
@@ -338,16 +380,18 @@ class ModificationPileup {
   }
 
   RegionText region_;
+  std::optional<RegionIndex> included_;  // none: all positions
   RowRules rules_;
   bool any_order_, has_partition_;
   std::unordered_map<std::string_view, std::string_view> reference_;  // owned by the resource
-  std::vector<Contig> contigs_;                                       // in the order in which they came
+  std::unordered_map<std::string_view, std::int64_t> reference_places_;
+  std::vector<Contig> contigs_;  // in the order in which they came
   std::unordered_map<std::string, std::size_t> contig_indices_;
   SlotTable table_;
   std::optional<RowMaker> row_maker_;
   std::size_t slots_known_ = 0;
-  std::unordered_map<ModificationCode, std::string> code_texts_;
-  ModificationCode latest_code_ = 0;
+  std::unordered_map<std::int64_t, std::string> name_texts_;
+  std::int64_t latest_name_ = -1;
   std::uint64_t rows_given_ = 0, batches_ = 0;
   WorkSharing sharing_;
 };

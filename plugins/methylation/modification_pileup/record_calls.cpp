@@ -20,7 +20,7 @@ std::optional<CallsReason> reason_to_leave_out(const AlignmentRecord& record) {
   return std::nullopt;
 }
 
-std::optional<CallsReason> RecordCalls::decode(const FilterThresholds& thresholds) {
+std::optional<CallsReason> RecordCalls::decode(const CallRules& rules) {
   if (const std::optional<CallsReason> reason = reason_to_leave_out(record)) return reason;
   record.decode_bases(bases);
   const char* mm = record.has_tag("MM") ? "MM" : "Mm";
@@ -37,7 +37,7 @@ std::optional<CallsReason> RecordCalls::decode(const FilterThresholds& threshold
   const char* ml = record.has_tag("ML") ? "ML" : "Ml";
   const std::optional<std::span<const std::uint8_t>> probabilities = record.bytes_tag(ml);
   if (!probabilities && record.has_tag(ml)) return CallsReason::bad_ml;
-  switch (decoder.decode(bases, *positions, probabilities, thresholds)) {
+  switch (decoder.decode(bases, *positions, probabilities, rules)) {
     case DecodeStatus::fine:
       return std::nullopt;
     case DecodeStatus::bad_positions:

@@ -38,7 +38,7 @@ struct RecordCalls {
   bool without_tags = false;
 
   // Of `record`. Nothing: it went well.
-  std::optional<CallsReason> decode(const FilterThresholds& thresholds);
+  std::optional<CallsReason> decode(const CallRules& rules);
 };
 
 }  // namespace sluice::modification_pileup

@@ -14,20 +14,24 @@
 #include <sluice/hts/header_input.hpp>
 #include <sluice/hts/input_end.hpp>
 #include <sluice/hts/open_input.hpp>
+#include <sluice/hts/region_file.hpp>
 #include <sluice/input_files.hpp>
 #include <sluice/stage.hpp>
 #include <string>
 #include <vector>
 
+#include "modification_pileup/aligned_states.hpp"
+#include "modification_pileup/call_options.hpp"
 #include "modification_pileup/record_calls.hpp"
 
 namespace sluice::modification_pileup {
 
 class ModificationThreshold {
  public:
-  struct Parameters {
+  struct Parameters : CallOptions {
     Path alignments;
     std::optional<Path> reference;
+    std::optional<Path> include_bed;
     double percentile = 10;
     int min_mapq = 0;
     bool secondary = false;
@@ -37,7 +41,8 @@ class ModificationThreshold {
     d.id("modification_threshold").summary("the probability below which a given percentage of all calls of base modifications is");
     d.doc(
         "Reads all alignments of the files once, before the run begins: the same records as alignment_reader with the same options, but those of all "
-        "regions. For each canonical base the threshold is the highest below which at most so many percent of its calls are. Calls count that have a "
+        "regions, where include_bed does not name some. For each canonical base the threshold is the highest below which at most so many percent of "
+        "its calls are. Calls count that have a "
         "probability: bases that MM does not list do not.");
     d.resource("modification_threshold");
     d.gives("least_probability", "f64", "of A, C, G and T, in rows of this order");
@@ -47,9 +52,15 @@ class ModificationThreshold {
     d.option("min_mapq", &Parameters::min_mapq, "least mapping quality").range(0, 255);
     d.option("secondary", &Parameters::secondary, "use secondary records, too");
     d.option("supplementary", &Parameters::supplementary, "use supplementary records, too");
+    describe_call_options(d);
+    d.option("include_bed", &Parameters::include_bed, "only calls at positions in regions of this BED file, on their strands").reads();
   }
 
-  ModificationThreshold(const Setup&, const Parameters& parameters) : parameters_(parameters) {}
+  static void check_parameters(const Parameters& p) { p.rules(); }
+
+  ModificationThreshold(const Setup& setup, const Parameters& parameters) : parameters_(parameters), rules_(parameters.rules()) {
+    if (parameters.include_bed && !parameters.include_bed->empty()) included_.emplace(hts::read_region_table(setup, *parameters.include_bed));
+  }
 
   void process(const Call& call, Output& out) {
     hts::silence();
@@ -128,7 +139,14 @@ class ModificationThreshold {
   struct Workspace {
     RecordCalls calls;
     LevelCounts counts{};
+    std::vector<std::int64_t> positions;  // of the read's bases
   };
+  // Is the call at a base of the read where calls are asked for?
+  bool counts_at(const Workspace& workspace, const hts::AlignmentRecord& record, const BaseCallDecoder::Level& level) const {
+    if (!included_) return true;
+    const std::int64_t position = workspace.positions[level.position];
+    return position >= 0 && is_included(*included_, sam_hdr_tid2name(header_.get(), record.core.tid), position, workspace.calls.record.is_reverse());
+  }
   void count(const Call& call, const std::vector<hts::AlignmentRecord>& records, LevelCounts& counts) {
     std::mutex mutex;  // guards counts
     call.parallel_for(records.size(), 8, [&](std::size_t begin, std::size_t end) {
@@ -140,8 +158,10 @@ class ModificationThreshold {
         const bool is_whole = workspace->calls.record.assign(record.core.pos, record.core.flag, record.core.n_cigar,
                                                              static_cast<std::uint64_t>(std::max(record.core.l_qseq, 0)),
                                                              {reinterpret_cast<const char*>(record.rest), record.rest_bytes});
-        if (!is_whole || workspace->calls.decode({})) continue;
-        for (const std::uint16_t level : workspace->calls.decoder.levels()) ++workspace->counts[level / (certain + 1)][level % (certain + 1)];
+        if (!is_whole || workspace->calls.decode(rules_)) continue;
+        if (included_ && !align_positions(workspace->calls.record, workspace->positions)) continue;
+        for (const BaseCallDecoder::Level& level : workspace->calls.decoder.levels())
+          if (counts_at(*workspace, record, level)) ++workspace->counts[level.base][level.probability];
       }
       const std::lock_guard lock(mutex);
       for (std::size_t base = 0; base < base_count; ++base)
@@ -150,7 +170,9 @@ class ModificationThreshold {
   }
 
   Parameters parameters_;
-  std::string path_;  // the file that is open
+  CallRules rules_;
+  std::optional<RegionIndex> included_;  // none: all positions
+  std::string path_;                     // the file that is open
   hts::File file_;
   hts::Header header_;
   std::uint64_t records_ = 0;  // of the file that have been read

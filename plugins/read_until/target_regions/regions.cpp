@@ -3,76 +3,10 @@
 #include "target_regions/regions.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <tuple>
 
 namespace sluice::target_regions {
-namespace {
-
-std::vector<std::string> fields_of(std::string_view line) {
-  const char separator = line.find('\t') != std::string_view::npos ? '\t' : line.find(',') != std::string_view::npos ? ',' : ' ';
-  std::vector<std::string> fields;
-  for (std::size_t begin = 0; begin <= line.size();) {
-    const std::size_t end = std::min(line.find(separator, begin), line.size());
-    std::string_view field = line.substr(begin, end - begin);
-    while (!field.empty() && field.front() == ' ') field.remove_prefix(1);
-    while (!field.empty() && field.back() == ' ') field.remove_suffix(1);
-    if (separator != ' ' || !field.empty()) fields.emplace_back(field);
-    begin = end + 1;
-  }
-  return fields;
-}
-
-bool parse_position(const std::string& text, std::int64_t& value) {
-  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && rest == text.data() + text.size() && value >= 0;
-}
-
-bool parse_strand(const std::string& text, Strand& strand) {
-  if (text != "+" && text != "-" && text != ".") return false;
-  strand = text == "+" ? Strand::forward : text == "-" ? Strand::reverse : Strand::both;
-  return true;
-}
-
-// "": fine.
-std::string parse_line(std::string_view line, TargetRegion& region) {
-  const std::vector<std::string> fields = fields_of(line);
-  region.contig = region.label = fields[0];
-  if (region.contig.empty()) return "there is no contig";
-  if (fields.size() == 1) return "";
-  if (fields.size() == 2) return "a region needs a start and an end";
-  if (!parse_position(fields[1], region.start)) return "'" + fields[1] + "' is no start";
-  if (!parse_position(fields[2], region.end)) return "'" + fields[2] + "' is no end";
-  if (region.start >= region.end) return "start " + fields[1] + " is not before end " + fields[2];
-  if (fields.size() == 4 && parse_strand(fields[3], region.strand)) return "";
-  if (fields.size() > 3 && !fields[3].empty() && fields[3] != ".") region.label = fields[3];
-  if (fields.size() > 5 && !parse_strand(fields[5], region.strand)) return "'" + fields[5] + "' is no strand";
-  return "";
-}
-
-bool is_left_out(std::string_view line) {
-  const std::string_view word = line.substr(0, line.find_first_of(" \t"));
-  return line.find_first_not_of(" \t") == std::string_view::npos || line.front() == '#' || word == "track" || word == "browser";
-}
-
-}  // namespace
-
-bool parse_regions(std::string_view text, std::vector<TargetRegion>& regions, std::string& problem) {
-  std::size_t number = 0;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    std::string_view line = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
-    ++number;
-    if (line.ends_with('\r')) line.remove_suffix(1);
-    if (is_left_out(line)) continue;
-    TargetRegion region;
-    if (const std::string what = parse_line(line, region); !what.empty()) return problem = "line " + std::to_string(number) + ": " + what, false;
-    regions.push_back(std::move(region));
-  }
-  return !regions.empty() || (problem = "there is no region in it", false);
-}
 
 bool place_regions(std::span<const Contig> contigs, std::vector<TargetRegion>& regions, std::int64_t flank, std::string& problem) {
   std::map<std::string_view, std::size_t> row_of;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #pragma once
-// Which stretches of a reference are targets: BED, tables of contigs and regions, and readfish's form with commas.
+// Which stretches of a reference are targets.
 
 #include <cstdint>
-#include <limits>
+#include <sluice/region_table.hpp>
 #include <span>
 #include <string>
 #include <string_view>
@@ -12,22 +12,8 @@
 
 namespace sluice::target_regions {
 
-enum class Strand : std::uint8_t { both = 0, forward = 1, reverse = 2 };
-
-struct TargetRegion {
-  std::string contig, label;                                    // label: the region's name, else the contig's
-  std::int64_t start = 0;                                       // 0-based
-  std::int64_t end = std::numeric_limits<std::int64_t>::max();  // exclusive; the largest: to the contig's end
-  Strand strand = Strand::both;
-};
-
-// One region a line, columns divided by tabs, else by commas, else by blanks:
-//   contig                                   a whole contig
-//   contig start end                         0-based, end exclusive
-//   contig start end strand                  + or -: reads of that strand only; . both
-//   contig start end name [score [strand]]   BED
-// Empty lines and those that begin with #, track or browser are left out. False with `problem` set: line and what is wrong with it.
-bool parse_regions(std::string_view text, std::vector<TargetRegion>& regions, std::string& problem);
+using Strand = RegionStrand;
+using TargetRegion = TableRegion;
 
 struct Contig {
   std::string_view name;

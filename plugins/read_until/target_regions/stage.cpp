@@ -1,29 +1,12 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
-#include <sluice/hts/text_file.hpp>
+#include <sluice/hts/region_file.hpp>
 #include <sluice/stage.hpp>
 
 #include "target_regions/regions.hpp"
 
 namespace sluice::target_regions {
 namespace {
-
-// A panel of a million regions has some 50 MB.
-constexpr std::size_t largest_table = std::size_t{256} << 20;
-
-std::string text_of(const Host& host, const std::string& path) {
-  hts::TextFile file({path, "regions", "check the path of the BED file or table"}, 0);
-  std::string text;
-  for (std::size_t filled = 0;;) {
-    text.resize(filled + (std::size_t{1} << 20));
-    const std::size_t got = file.read(text.data() + filled, text.size() - filled);
-    filled += got;
-    text.resize(filled);
-    if (got == 0) return hts::warn_of_open_end(host, file), text;
-    if (filled > largest_table)
-      throw Failure::input("regions '" + path + "' has more than " + std::to_string(largest_table >> 20U) + " MiB", "is it a BED file?");
-  }
-}
 
 // Cuts the targets out of a reference.
 class TargetRegions {
@@ -88,9 +71,8 @@ class TargetRegions {
       for (const Contig& contig : contigs) regions.push_back({std::string(contig.name), std::string(contig.name), 0, contig.size, Strand::both});
       return regions;
     }
+    regions = hts::read_region_table(call, path_);
     std::string problem;
-    if (!parse_regions(text_of(call, path_), regions, problem))
-      throw Failure::input("regions '" + path_ + "', " + problem, "write contig, start and end, 0-based, with tabs between them");
     if (!place_regions(contigs, regions, flank_, problem))
       throw Failure::input("regions '" + path_ + "': " + problem, "give the reference that the regions were made for");
     return regions;

@@ -22,13 +22,33 @@ static_assert(std::numeric_limits<ConditionNumber>::digits >= 64, "64-bit intege
 
 enum class Comparison { equal, not_equal, less, at_most, more, at_least };
 
+enum class Arithmetic { sum, difference, product, quotient, negation };
+
 struct ConditionOperand {
-  enum class Kind { number, text, column, length };
+  enum class Kind { number, text, column, length, arithmetic };
   Kind kind = Kind::number;
   ConditionNumber number = 0;
   std::string text;        // a text, or the name of the column
   std::size_t offset = 0;  // where it stands in the condition
+  Arithmetic arithmetic{};
+  std::vector<ConditionOperand> parts;  // arithmetic: two numbers, of a negation one
 };
+
+// Arithmetic is that of doubles, the same on every machine. A quotient by 0 is NaN. `right`: of a negation anything.
+inline double computed(Arithmetic arithmetic, double left, double right) {
+  switch (arithmetic) {
+    case Arithmetic::sum:
+      return left + right;
+    case Arithmetic::difference:
+      return left - right;
+    case Arithmetic::product:
+      return left * right;
+    case Arithmetic::quotient:
+      return right == 0 ? std::numeric_limits<double>::quiet_NaN() : left / right;
+    default:
+      return -left;
+  }
+}
 
 struct ConditionNode {
   enum class Kind { any, all, negation, comparison, among };
@@ -49,9 +69,15 @@ inline constexpr int deepest = 64;  // parentheses and `not`: evaluation and des
   throw Failure::usage("character " + std::to_string(offset + 1) + ": " + message, remedy);
 }
 
+// What arithmetic computes with, not the results.
+template <class Visit>
+void for_each_operand(const ConditionOperand& operand, Visit&& visit) {
+  if (operand.kind != ConditionOperand::Kind::arithmetic) return visit(operand);
+  for (const ConditionOperand& part : operand.parts) for_each_operand(part, visit);
+}
 template <class Visit>
 void for_each_operand(const ConditionNode& node, Visit&& visit) {
-  for (const ConditionOperand& operand : node.side) visit(operand);
+  for (const ConditionOperand& operand : node.side) for_each_operand(operand, visit);
   for (const ConditionNode& part : node.parts) for_each_operand(part, visit);
 }
 
@@ -78,7 +104,16 @@ inline std::vector<std::string> columns_of(const ConditionNode& condition) {
 // Throws Failure::usage if a number is compared with a text, or a list or a length with anything that has none. type_of: "f32", "utf8", "list<i32>".
 inline void check_condition_types(const ConditionNode& condition, const std::function<std::string(const std::string& column)>& type_of) {
   using condition_detail::ValueType;
-  const auto checked = [&](const ConditionOperand& operand) {
+  std::function<ValueType(const ConditionOperand&)> checked = [&](const ConditionOperand& operand) {
+    if (operand.kind == ConditionOperand::Kind::arithmetic) {
+      for (const ConditionOperand& part : operand.parts)
+        if (checked(part) == ValueType::text)
+          condition_detail::refuse(part.offset,
+                                   (part.kind == ConditionOperand::Kind::text ? "a text" : "column '" + part.text + "', a text,") +
+                                       std::string(" cannot be computed with"),
+                                   "arithmetic is for numbers; len(column) is how long a text is");
+      return ValueType::number;
+    }
     if (operand.kind == ConditionOperand::Kind::number) return ValueType::number;
     if (operand.kind == ConditionOperand::Kind::text) return ValueType::text;
     const ValueType type = condition_detail::type_of_column(type_of(operand.text));

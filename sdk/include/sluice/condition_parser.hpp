@@ -7,9 +7,15 @@
 //   all        = negated { "and" negated }
 //   negated    = "not" negated | "(" any ")" | comparison
 //   comparison = value ( "==" | "!=" | "<" | "<=" | ">" | ">=" ) value | value [ "not" ] "in" "[" value { "," value } "]"
-//   value      = number | 'text' | "text" | column | "len" "(" column ")"
+//   value      = product { ( "+" | "-" ) product }
+//   product    = factor { ( "*" | "/" ) factor }
+//   factor     = ( "-" | "+" ) factor | "(" value ")" | number | 'text' | "text" | column | "len" "(" column ")"
+//
+// A "(" where both may stand opens a value if what is behind its ")" goes on with one.
 
+#include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <sluice/condition.hpp>
 
 namespace sluice {
@@ -36,7 +42,7 @@ class Lexer {
     const char c = text_[at_];
     if (c == '\'' || c == '"')
       read_text(token, c);
-    else if (is_digit(c) || ((c == '-' || c == '+' || c == '.') && at_ + 1 < text_.size() && (is_digit(text_[at_ + 1]) || text_[at_ + 1] == '.')))
+    else if (is_digit(c) || (c == '.' && at_ + 1 < text_.size() && is_digit(text_[at_ + 1])))
       read_number(token);
     else if (is_letter(c))
       read_name(token);
@@ -69,8 +75,7 @@ class Lexer {
                                   ((text_[end] == '-' || text_[end] == '+') && (text_[end - 1] == 'e' || text_[end - 1] == 'E'))))
       ++end;
     token.text = text_.substr(at_, end - at_);
-    const std::string_view digits = std::string_view(token.text).substr(token.text.front() == '+' ? 1 : 0);
-    if (!convert<std::int64_t>(digits, token.number) && !convert<std::uint64_t>(digits, token.number) && !convert<double>(digits, token.number))
+    if (!convert<std::uint64_t>(token.text, token.number) && !convert<double>(token.text, token.number))
       refuse(at_, "'" + token.text + "' is not a number", "write it as 12, -3, 0.5 or 1e6; texts stand in quotes");
     at_ = end;
   }
@@ -89,7 +94,7 @@ class Lexer {
 
   void read_sign(Token& token) {
     token.kind = TokenKind::sign;
-    for (const char* sign : {"==", "!=", "<=", ">=", "&&", "||", "<", ">", "(", ")", "[", "]", ",", "=", "!"})
+    for (const char* sign : {"==", "!=", "<=", ">=", "&&", "||", "<", ">", "(", ")", "[", "]", ",", "+", "-", "*", "/", "=", "!"})
       if (text_.substr(at_).starts_with(sign)) {
         token.text = sign;
         at_ += token.text.size();
@@ -101,7 +106,7 @@ class Lexer {
       }
     const auto byte = static_cast<unsigned char>(text_[at_]);
     refuse(at_, byte >= 0x20 && byte < 0x7f ? std::string("'") + text_[at_] + "' is not understood" : "a character is not understood",
-           "texts stand in quotes; there is no arithmetic");
+           "texts stand in quotes; numbers are computed with by +, -, * and /");
   }
 
   std::string_view text_;
@@ -141,8 +146,8 @@ class Parser {
   ConditionNode negated() {
     const std::size_t offset = token_.offset;
     const bool negation = take(TokenKind::name, "not");
-    if (!negation && !take(TokenKind::sign, "(")) return comparison();
-    if (++depth_ > deepest) refuse(offset, "it is nested deeper than " + std::to_string(deepest) + " levels", "remove parentheses");
+    if (!negation && (opens_value() || !take(TokenKind::sign, "("))) return comparison();
+    descend(offset);
     ConditionNode node;
     if (negation) {
       node.kind = ConditionNode::Kind::negation;
@@ -153,6 +158,21 @@ class Parser {
     }
     --depth_;
     return node;
+  }
+
+  void descend(std::size_t offset) {
+    if (++depth_ > deepest) refuse(offset, "it is nested deeper than " + std::to_string(deepest) + " levels", "remove parentheses");
+  }
+
+  // Is this a "(" whose ")" is in front of a sign of arithmetic or of a comparison?
+  bool opens_value() const {
+    if (!is(TokenKind::sign, "(")) return false;
+    Lexer ahead = lexer_;
+    Token token = ahead.next();
+    for (int open = 1; token.kind != TokenKind::end && open > 0; token = ahead.next())
+      if (token.kind == TokenKind::sign) open += token.text == "(" ? 1 : token.text == ")" ? -1 : 0;
+    if (token.kind == TokenKind::name) return token.text == "in" || token.text == "not";
+    return token.kind == TokenKind::sign && token.text != ")" && token.text != "(";
   }
 
   ConditionNode comparison() {
@@ -186,7 +206,63 @@ class Parser {
     if (!take(TokenKind::sign, "]")) refuse(token_.offset, "']' is missing in front of " + shown(), "values of a list are separated by commas");
   }
 
+  static ConditionOperand joined(Arithmetic arithmetic, std::size_t offset, std::vector<ConditionOperand> parts) {
+    ConditionOperand operand;
+    operand.kind = ConditionOperand::Kind::arithmetic;
+    operand.arithmetic = arithmetic;
+    operand.offset = offset;
+    operand.parts = std::move(parts);
+    return operand;
+  }
+  struct Sign {
+    const char* text;
+    Arithmetic arithmetic;
+  };
+  // Parts with signs between them, from left to right. Evaluation recurs as deep as there are signs.
+  template <class Part>
+  ConditionOperand series(const Sign (&signs)[2], const std::string& expected, Part&& part) {
+    ConditionOperand left = part(expected);
+    for (int depth = depth_;; descend(token_.offset)) {
+      const std::size_t offset = token_.offset;
+      const Sign* const sign = std::find_if(std::begin(signs), std::end(signs), [&](const Sign& s) { return take(TokenKind::sign, s.text); });
+      if (sign == std::end(signs)) {
+        depth_ = depth;
+        return left;
+      }
+      std::vector<ConditionOperand> parts;
+      parts.push_back(std::move(left));
+      parts.push_back(part("a value"));
+      left = joined(sign->arithmetic, offset, std::move(parts));
+    }
+  }
   ConditionOperand value(const std::string& expected) {
+    static constexpr Sign sums[] = {{"+", Arithmetic::sum}, {"-", Arithmetic::difference}};
+    static constexpr Sign products[] = {{"*", Arithmetic::product}, {"/", Arithmetic::quotient}};
+    return series(sums, expected,
+                  [&](const std::string& first) { return series(products, first, [&](const std::string& each) { return factor(each); }); });
+  }
+
+  ConditionOperand factor(const std::string& expected) {
+    const std::size_t offset = token_.offset;
+    const bool plus = is(TokenKind::sign, "+"), minus = is(TokenKind::sign, "-"), open = is(TokenKind::sign, "(");
+    if (!plus && !minus && !open) return single_value(expected);
+    token_ = lexer_.next();
+    descend(offset);
+    ConditionOperand operand = open ? value("a value") : factor("a value");
+    --depth_;
+    if (open && !take(TokenKind::sign, ")")) refuse(token_.offset, "')' is missing in front of " + shown(), "close the parenthesis");
+    if (!minus) return operand;
+    if (operand.kind == ConditionOperand::Kind::number) {
+      operand.number = -operand.number;
+      operand.offset = offset;
+      return operand;
+    }
+    std::vector<ConditionOperand> parts;
+    parts.push_back(std::move(operand));
+    return joined(Arithmetic::negation, offset, std::move(parts));
+  }
+
+  ConditionOperand single_value(const std::string& expected) {
     ConditionOperand operand;
     operand.offset = token_.offset;
     operand.text = token_.text;

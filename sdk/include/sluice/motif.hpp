@@ -153,8 +153,12 @@ inline void read_code(std::string_view text, std::string_view code, Motif& motif
 
 }  // namespace motif_text
 
+// May a motif overlap itself, as DRACH, CHH and GCGC can? Whoever changes sites into one another, or groups them, has to tell them apart; who looks
+// at the modified base of each need not.
+enum class MotifOverlap : std::uint8_t { refused, allowed };
+
 // Throws Failure for what is no motif, or one whose sites can't be told apart.
-inline Motif parse_motif(std::string_view text) {
+inline Motif parse_motif(std::string_view text, MotifOverlap overlap = MotifOverlap::refused) {
   Motif motif;
   motif.name = text;
   std::string_view parts = text;
@@ -166,7 +170,7 @@ inline Motif parse_motif(std::string_view text) {
   motif_text::read_letters(text, parts.substr(0, first), motif);
   motif_text::read_position(text, parts.substr(first + 1, second - first - 1), motif);
   motif_text::read_code(text, parts.substr(second + 1), motif);
-  motif_text::refuse_overlap(text, motif.forward);
+  if (overlap == MotifOverlap::refused) motif_text::refuse_overlap(text, motif.forward);
   return motif;
 }
 

@@ -293,7 +293,15 @@ TEST_CASE("the regions of a BED file give each record once, with an index, witho
   write_bed("two\t0\t5\none\t9\t5\n");
   CHECK(says(read_alignments(bam, {{"bed", bed}}).message, "line 2: its end is before"));
   CHECK(read_alignments(bam, {{"bed", folder.path() + "/missing.bed"}}).status == SLUICE_ERROR_INPUT);
-  CHECK(read_alignments(bam, {{"bed", bed}, {"region", "one"}}).status == SLUICE_ERROR_USAGE);
+  // With a region: what lies in both.
+  write_bed("one\t0\t1000\ntwo\t0\t500\n");
+  for (const std::string& path : {bam, other, sam}) {
+    CHECK(names(read_alignments(path, {{"bed", bed}, {"region", "two"}, {"min_mapq", 0}, {"secondary", true}})) == "other");
+    CHECK(names(read_alignments(path, {{"bed", bed}, {"region", "one:11-13"}, {"min_mapq", 0}, {"secondary", true}})) ==
+          names(read_alignments(path, {{"region", "one:11-13"}, {"min_mapq", 0}, {"secondary", true}})));
+  }
+  write_bed("two\t0\t5\n");
+  CHECK(says(read_alignments(bam, {{"bed", bed}, {"region", "one"}}).message, "is in the region one"));
 }
 
 TEST_CASE("in a folder that cannot be written to an index is made for the run") {

@@ -46,6 +46,7 @@ TEST_CASE("conditions of every form are read, and name their columns once") {
   CHECK(columns_of(parse_condition("len == 3 and android > 1 and _under_score2 < .5")) ==
         std::vector<std::string>{"len", "android", "_under_score2"});
   CHECK(columns_of(parse_condition("1 == 1")).empty());
+  CHECK(columns_of(parse_condition("(end - start) * 2 > len(bases) / -start")) == std::vector<std::string>{"end", "start", "bases"});
 }
 
 TEST_CASE("or binds less than and, and less than not") {
@@ -76,15 +77,23 @@ TEST_CASE("a mistake is named with its place and a remedy") {
   CHECK(problem_of("x in [1 2]") == "character 9: ']' is missing in front of '2'");
   CHECK(problem_of("x not == 1") == "character 7: 'in' is missing behind 'not'");
   CHECK(problem_of("len(3) == 1") == "character 5: len() needs the name of a column");
-  CHECK(problem_of("x + 1 == 2") == "character 3: '+' is not understood");
+  CHECK(problem_of("x % 2 == 1") == "character 3: '%' is not understood");
+  CHECK(problem_of("x + == 1") == "character 5: a value is missing in front of '=='");
+  CHECK(problem_of("x + 1") == "character 6: a comparison is missing in front of the end");
+  CHECK(problem_of("(x + 1 > 2") == "character 11: ')' is missing in front of the end");
+  CHECK(problem_of("(x > 1) * 2 == 2") == "character 4: ')' is missing in front of '>'");
+  CHECK(problem_of("x == -") == "character 7: a value is missing in front of the end");
   CHECK(problem_of("x == \xc3\xa4") == "character 6: a character is not understood");
   CHECK(problem_of("and == 1") == "character 1: a comparison is missing in front of 'and'");
 }
 
 TEST_CASE("what is nested too deep is refused, and long chains are not") {
   CHECK(problem_of(std::string(100000, '(')).find("deeper than 64 levels") != std::string::npos);
-  std::string negations, chain = "x == 1";
-  for (int i = 0; i < 10000; ++i) negations += "not ", chain += " or x == 1";
+  std::string negations, chain = "x == 1", sum = "x", signs;
+  for (int i = 0; i < 10000; ++i) negations += "not ", chain += " or x == 1", sum += " + 1", signs += "- ";
+  CHECK(problem_of(sum + " == 1").find("deeper than 64 levels") != std::string::npos);
+  CHECK(problem_of(signs + "1 == x").find("deeper than 64 levels") != std::string::npos);
+  CHECK(problem_of("x" + std::string(64, '+') + "1 == 1").empty());
   CHECK(problem_of(negations + "x == 1").find("deeper than 64 levels") != std::string::npos);
   CHECK(problem_of(chain).empty());
   CHECK(problem_of(std::string(64, '(') + "x == 1" + std::string(64, ')')).empty());
@@ -98,5 +107,10 @@ TEST_CASE("numbers are compared with numbers and texts with texts") {
   CHECK(type_problem_of("event_mean > 3") == "character 1: column 'event_mean' holds lists");
   CHECK(type_problem_of("len(mapq) > 3") == "character 1: column 'mapq' holds numbers, which have no length");
   CHECK(type_problem_of("mapq in [1, 2, '3']") == "character 16: column 'mapq', a number, is compared with a text");
+  CHECK(type_problem_of("mapq * 2 + len(name) > -mapq and mapq / 2 in [1, 2]").empty());
+  CHECK(type_problem_of("mapq + 1 == 'x'") == "character 13: a number is compared with a text");
+  CHECK(type_problem_of("mapq == 1 + name") == "character 13: column 'name', a text, cannot be computed with");
+  CHECK(type_problem_of("1 - 'x' == 1") == "character 5: a text cannot be computed with");
+  CHECK(type_problem_of("event_mean * 2 > 3") == "character 1: column 'event_mean' holds lists");
   CHECK(type_problem_of("len(name) == 'x'") == "character 14: a length is compared with a text");
 }

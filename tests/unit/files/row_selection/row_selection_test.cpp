@@ -99,6 +99,20 @@ TEST_CASE("a comparison with NaN is unknown, and so is its opposite") {
   CHECK(passing("quality < 8 and flag == 2") == "3?");
 }
 
+TEST_CASE("numbers are computed with") {
+  CHECK(passing("flag + 1 == 2") == "0");
+  CHECK(passing("1 - -2 * 3 == 7 and -(flag) == 2") == "1");
+  CHECK(passing("flag-1 == 0") == "0");
+  CHECK(passing("8 - 4 - 2 == 2 and 8 / 4 / 2 == 1 and 2 + 2 * 3 == 8 and (2 + 2) * 3 == 12") == "0123");
+  CHECK(passing("(flag) > 1 and (flag + 1) * 2 == 6") == "3");
+  CHECK(passing("((flag) > 1 and ((flag + 1) * 2) in [6, 7])") == "3");
+  CHECK(passing("len(event_length) * 2 >= len(strand) + 3") == "13");
+  CHECK(passing("quality / 2 >= 3.5") == "123?");
+  CHECK(passing("flag / share > 0") == "02?3");
+  CHECK(passing("flag / 0 == 1 or flag == 1") == "01?2?3?");
+  CHECK(passing("wide == 18446744073709551615 or flag == -2") == "1");
+}
+
 TEST_CASE("rows that do not pass are filtered under their reason, and those that had failed stay what they were") {
   CHECK(left_out("where", {{"condition", "quality > 7.5"}}) == "0 not_true, 1 not_true, 3 unknown");
   CHECK(left_out("where", {{"condition", "quality >"}}).find("character 10") != std::string::npos);

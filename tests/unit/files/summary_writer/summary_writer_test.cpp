@@ -10,6 +10,7 @@
 #include "unit/resumed_forms.hpp"
 
 using namespace sluice::summary_writer;
+using sluice::mean_quality;
 using sluice::testing::BatchBuilder;
 using sluice::testing::run_stage;
 using sluice::testing::TestBatch;

@@ -3,6 +3,7 @@
 #pragma once
 // Pileups of base modifications counted read by read and base by base, with nothing but maps: what the stages are compared with.
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstdio>
@@ -17,17 +18,51 @@
 
 namespace brute_force {
 
+struct Motif {
+  std::string letters;
+  std::size_t place = 0;  // of the modified base
+};
+struct Region {
+  std::string contig;
+  std::int64_t begin = 0, end = 0;
+  char strand = '.';
+};
 struct Rules {
   double threshold = 0.75;
   bool cpg = false, combine_strands = false, reference_bases = false;
   std::string partition = "none";
+  std::vector<Motif> motifs = {};
+  std::vector<Region> included = {};
+  std::set<std::string> ignored = {};
+  std::size_t edge_start = 0, edge_end = 0;
+  bool combine_mods = false;
 };
+
+inline bool fits(char letter, char iupac) {
+  static const std::map<char, std::string> bases = {{'A', "A"},   {'C', "C"},   {'G', "G"},   {'T', "T"},   {'R', "AG"},
+                                                    {'Y', "CT"},  {'W', "AT"},  {'S', "CG"},  {'M', "AC"},  {'K', "GT"},
+                                                    {'D', "AGT"}, {'H', "ACT"}, {'V', "ACG"}, {'B', "CGT"}, {'N', "ACGT"}};
+  return bases.at(iupac).find(letter) != std::string::npos;
+}
+// Is the base at `at` of that strand the modified one of the motif?
+inline bool is_site(const std::string& letters, std::int64_t at, char strand, const Motif& motif) {
+  for (std::size_t i = 0; i < motif.letters.size(); ++i) {
+    const std::int64_t from_base = static_cast<std::int64_t>(i) - static_cast<std::int64_t>(motif.place);
+    const std::int64_t there = strand == '-' ? at - from_base : at + from_base;
+    if (there < 0 || there >= static_cast<std::int64_t>(letters.size())) return false;
+    const char letter = letters[static_cast<std::size_t>(there)];
+    if (!fits(strand == '-' ? modbam::complement(letter) : letter, motif.letters[i])) return false;
+  }
+  return true;
+}
+inline std::string label(const Motif& motif) { return motif.letters + "," + std::to_string(motif.place); }
 
 // What a read shows on one strand at one position.
 struct Seen {
   char base = '-';                            // on that strand; '-': deleted
   bool has_call = false;                      // of that base
   std::map<std::string, double> probability;  // of modifications that were looked for, by code
+  double ignored = 0;                         // of those that are not looked at
 };
 
 inline std::vector<std::string> split(const std::string& text, char separator) {
@@ -38,7 +73,7 @@ inline std::vector<std::string> split(const std::string& text, char separator) {
 }
 
 // By strand ('+' the read's own) and place in the read.
-inline std::map<std::pair<char, std::size_t>, Seen> bases_of(const modbam::Record& record) {
+inline std::map<std::pair<char, std::size_t>, Seen> bases_of(const modbam::Record& record, const Rules& rules = {}) {
   const std::string bases = modbam::sequenced(record);
   std::map<std::pair<char, std::size_t>, Seen> seen;
   std::set<char> strands = {'+'};
@@ -76,6 +111,15 @@ inline std::map<std::pair<char, std::size_t>, Seen> bases_of(const modbam::Recor
       }
     }
   }
+  for (auto& [place, base] : seen) {
+    for (const std::string& code : rules.ignored)
+      if (const auto found = base.probability.find(code); found != base.probability.end()) {
+        base.ignored += found->second;
+        base.probability.erase(found);
+      }
+    const bool at_edge = place.second < rules.edge_start || place.second + rules.edge_end >= bases.size();
+    if (at_edge || base.probability.empty()) base.has_call = false;
+  }
   return seen;
 }
 
@@ -83,13 +127,15 @@ inline std::map<std::pair<char, std::size_t>, Seen> bases_of(const modbam::Recor
 inline std::string pileup(const std::vector<modbam::Record>& records, const std::vector<std::pair<std::string, std::string>>& reference,
                           const Rules& rules) {
   using Site = std::tuple<std::int64_t, char>;  // position, strand of the reference
+  std::vector<Motif> motifs = rules.motifs;
+  if (rules.cpg) motifs.push_back({"CG", 0});
   std::string lines;
   for (const auto& [contig, letters] : reference) {
-    std::map<Site, std::map<std::string, std::vector<Seen>>> sites;
-    const auto is_cpg = [&, &letters = letters](std::int64_t at) { return at >= 0 && letters.compare(static_cast<std::size_t>(at), 2, "CG") == 0; };
+    // By partition and motif; without motifs the first.
+    std::map<Site, std::map<std::pair<std::string, std::size_t>, std::vector<Seen>>> sites;
     for (const modbam::Record& record : records) {
       if (record.contig != contig || (record.mm && record.is_hard_clipped() && !record.mn)) continue;
-      const auto seen = bases_of(record);
+      const auto seen = bases_of(record, rules);
       std::string partition;
       if (rules.partition == "hp") partition = record.haplotype ? std::to_string(*record.haplotype) : "ungrouped";
       if (rules.partition == "rg") partition = record.read_group.value_or("ungrouped");
@@ -102,25 +148,40 @@ inline std::string pileup(const std::vector<modbam::Record>& records, const std:
           const bool takes_position = std::string("MDN=X").find(operation) != std::string::npos;
           const std::size_t place = record.is_reverse() ? record.bases.size() - 1 - stored : stored;
           if (takes_position && operation != 'N')
-            for (const char strand : strands) {
-              char on = (strand == '+') != record.is_reverse() ? '+' : '-';
-              std::int64_t at = position;
-              if (rules.cpg && !is_cpg(on == '+' ? at : at - 1)) continue;
-              if (rules.combine_strands) at -= on == '-' ? 1 : 0, on = '.';
-              sites[{at, on}][partition].push_back(operation == 'D' ? Seen() : seen.at({strand, place}));
-            }
+            for (const char strand : strands)
+              for (std::size_t motif = 0; motif < std::max<std::size_t>(motifs.size(), 1); ++motif) {
+                char on = (strand == '+') != record.is_reverse() ? '+' : '-';
+                std::int64_t at = position;
+                if (!motifs.empty() && !is_site(letters, at, on, motifs[motif])) continue;
+                if (rules.combine_strands) {
+                  const auto length = static_cast<std::int64_t>(motifs[motif].letters.size()),
+                             forward = static_cast<std::int64_t>(motifs[motif].place);
+                  if (on == '-') at -= length - 1 - 2 * forward;
+                  on = '.';
+                }
+                sites[{at, on}][{partition, motif}].push_back(operation == 'D' ? Seen() : seen.at({strand, place}));
+              }
           stored += takes_base ? 1 : 0;
           position += takes_position ? 1 : 0;
         }
     }
     for (const auto& [site, partitions] : sites) {
       const auto [position, strand] = site;
-      // Rows by code and base, then partition.
-      std::map<std::tuple<std::string, char, std::string>, std::string> rows;
-      for (const auto& [partition, reads] : partitions)
+      const std::string contig_here = contig;  // lambdas take no bindings
+      const std::int64_t at_here = position;
+      const char strand_here = strand;
+      const bool is_included = std::any_of(rules.included.begin(), rules.included.end(), [&](const Region& region) {
+        return region.contig == contig_here && at_here >= region.begin && at_here < region.end &&
+               (region.strand == '.' || strand_here == '.' || region.strand == strand_here);
+      });
+      if (!rules.included.empty() && !is_included) continue;
+      // Rows by code, motif and base, then partition.
+      std::map<std::tuple<std::string, std::string, char, std::string>, std::string> rows;
+      for (const auto& [group, reads] : partitions)
         for (const char base : std::string("ACGT")) {
+          const std::string& partition = group.first;
           const char there = letters[static_cast<std::size_t>(position)];
-          if (rules.cpg && base != 'C') continue;
+          if (!motifs.empty() && base != motifs[group.second].letters[motifs[group.second].place]) continue;
           if (rules.reference_bases && base != (strand == '-' ? modbam::complement(there) : there)) continue;
           std::map<std::string, int> modified;
           int canonical = 0, failed = 0, deleted = 0, different = 0, no_call = 0, all_modified = 0;
@@ -132,10 +193,13 @@ inline std::string pileup(const std::vector<modbam::Record>& records, const std:
             } else if (!seen.has_call) {
               ++no_call;
             } else {
-              double rest = 1, best = 0;
+              // In parts of 1 / options, all of them exact.
+              double rest = 1 - seen.ignored, best = 0;
+              const double options = seen.ignored > 0 ? static_cast<double>(seen.probability.size() + 1) : 1;
               std::string code;
+              const auto counted = [&](const std::string& name) { return rules.combine_mods ? std::string(1, base) : name; };
               for (const auto& [name, probability] : seen.probability) {
-                modified.emplace(name, 0);
+                modified.emplace(counted(name), 0);
                 rest -= probability;
               }
               // Of equally probable ones numbers come first, the largest of all; then letters.
@@ -144,26 +208,30 @@ inline std::string pileup(const std::vector<modbam::Record>& records, const std:
                 if (number_a != number_b) return number_a;
                 return number_a ? std::stol(a) > std::stol(b) : a < b;
               };
-              for (const auto& [name, probability] : seen.probability)
+              for (const auto& [name, share] : seen.probability) {
+                const double probability = share * options + seen.ignored;
                 if (probability > best || (probability == best && !code.empty() && before(name, code))) best = probability, code = name;
-              if (rest < 0) rest = 0;
-              if (std::max(rest, best) < rules.threshold)
+              }
+              rest = (rest < 0 ? 0 : rest) * options + seen.ignored;
+              if (std::max(rest, best) < rules.threshold * options)
                 ++failed;
               else if (rest >= best)
                 ++canonical;
               else
-                ++modified[code], ++all_modified;
+                ++modified[counted(code)], ++all_modified;
             }
           }
           const int valid = canonical + all_modified;
           if (valid == 0) continue;
           for (const auto& [code, count] : modified) {
+            const std::string name = code + (motifs.size() > 1 ? "," + label(motifs[group.second]) : "");
             char line[400];
             std::snprintf(line, sizeof line, "%s\t%ld\t%ld\t%s\t%d\t%c\t%ld\t%ld\t255,0,0\t%d\t%.2f\t%d\t%d\t%d\t%d\t%d\t%d\t%d", contig.c_str(),
-                          static_cast<long>(position), static_cast<long>(position + 1), code.c_str(), valid, strand, static_cast<long>(position),
+                          static_cast<long>(position), static_cast<long>(position + 1), name.c_str(), valid, strand, static_cast<long>(position),
                           static_cast<long>(position + 1), valid, 100.0 * count / valid, count, canonical, all_modified - count, deleted, failed,
                           different, no_call);
-            rows[{code, base, partition}] = line + (rules.partition == "none" ? std::string() : "\t" + partition) + "\n";
+            rows[{code, motifs.empty() ? "" : label(motifs[group.second]), base, partition}] =
+                line + (rules.partition == "none" ? std::string() : "\t" + partition) + "\n";
           }
         }
       for (const auto& [key, line] : rows) lines += line;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
+#include <fstream>
+
 #include "modification_pileup/stage.cpp"  // the plugin itself
 #include "unit/methylation/modification_pileup/brute_force.hpp"
 #include "unit/methylation/modification_pileup/stage_fixture.hpp"
@@ -55,6 +57,70 @@ TEST_CASE("counts are those of a count base by base, for the tags of any program
     same({.threshold = 0.5, .partition = "hp"}, {});
     same({.threshold = 0.5, .cpg = true, .combine_strands = true, .partition = "rg"}, {.pileup = {{"cpg", true}, {"combine_strands", true}}});
   }
+}
+
+TEST_CASE("several motifs, motifs that overlap themselves, and strands of motifs together are those of a count base by base") {
+  struct Run {
+    brute_force::Rules rules;
+    sluice::testing::ParameterTexts options;
+  };
+  for (std::uint64_t seed = 20; seed < 26; ++seed) {
+    CAPTURE(seed);
+    const Sample reads = sample(seed, 60 + 20 * static_cast<std::size_t>(seed % 3), seed % 2 == 0 ? 5000 : 1500);
+    for (const Run& run_of : {Run{{.motifs = {{"DRACH", 2}}}, {{"motif", "DRACH:2:a"}}}, Run{{.motifs = {{"CHH", 0}}}, {{"motif", "CHH:0:m"}}},
+                              Run{{.motifs = {{"GCGC", 1}}}, {{"motif", "GCGC:1:m"}}},
+                              Run{{.combine_strands = true, .motifs = {{"GCGC", 1}}}, {{"motif", "GCGC:1:m"}, {"combine_strands", true}}},
+                              Run{{.combine_strands = true, .motifs = {{"GCGC", 3}}}, {{"motif", "GCGC:3:m"}, {"combine_strands", true}}},
+                              Run{{.cpg = true, .motifs = {{"CHH", 0}, {"CHG", 0}, {"A", 0}}}, {{"cpg", true}, {"motif", "CHH:0:m,A:0:a,CHG:0:m"}}},
+                              Run{{.cpg = true, .combine_strands = true, .motifs = {{"GC", 1}, {"WCGW", 1}, {"GCGC", 3}, {"GATC", 1}}},
+                                  {{"cpg", true}, {"motif", "gpc,WCGW:1:m,GCGC:3:m,dam"}, {"combine_strands", true}}}}) {
+      const std::string expected = brute_force::pileup(reads.records, reads.contigs, run_of.rules);
+      CAPTURE(run_of.rules.motifs.front().letters);
+      CHECK(lines(expected) > 5);
+      for (const std::size_t rows_per_batch : {std::size_t{7}, std::size_t{1}})
+        CHECK((run(reads, {.pileup = run_of.options, .rows_per_batch = rows_per_batch}) == expected));
+    }
+  }
+}
+
+TEST_CASE("codes that are ignored, ends of reads, codes together and regions of a BED are those of a count base by base") {
+  const sluice::testing::TemporaryFolder folder;
+  const std::string bed = folder.path() + "/some.bed";
+  std::ofstream(bed) << "chr1\t100\t400\tx\t0\t+\nchr1\t390\t900\nchr1\t1020\t1030\ty\t0\t-\nchr2\t50\t60\nchr9\t1\t2\n";
+  const std::vector<brute_force::Region> regions = {{"chr1", 100, 400, '+'}, {"chr1", 390, 900}, {"chr1", 1020, 1030, '-'}, {"chr2", 50, 60}};
+  struct Run {
+    brute_force::Rules rules;
+    sluice::testing::ParameterTexts calls, pileup;
+  };
+  for (std::uint64_t seed = 30; seed < 36; ++seed) {
+    CAPTURE(seed);
+    const Sample reads = sample(seed, 100);
+    for (const Run& run_of :
+         {Run{{.ignored = {"h"}}, {{"ignore", "h"}}, {}}, Run{{.threshold = 0.625, .ignored = {"m", "76792", "x"}}, {{"ignore", "m,76792,x"}}, {}},
+          Run{{.edge_start = 30, .edge_end = 30}, {{"edge_filter", "30"}}, {}},
+          Run{{.edge_start = 4, .edge_end = 200}, {{"edge_filter", "4,200"}}, {}}, Run{{.combine_mods = true}, {}, {{"combine_mods", true}}},
+          Run{{.included = regions}, {}, {{"include_bed", bed}}},
+          Run{{.threshold = 0.5, .cpg = true, .combine_strands = true, .included = regions, .ignored = {"h"}, .edge_start = 10, .combine_mods = true},
+              {{"ignore", "h"}, {"edge_filter", "10,0"}},
+              {{"cpg", true}, {"combine_strands", true}, {"combine_mods", true}, {"include_bed", bed}}}}) {
+      const std::string expected = brute_force::pileup(reads.records, reads.contigs, run_of.rules);
+      CHECK(lines(expected) > 5);
+      sluice::testing::ParameterTexts calls = run_of.calls;
+      calls.emplace("filter_threshold", run_of.rules.threshold);
+      CHECK((run(reads, {.calls = calls, .pileup = run_of.pileup}) == expected));
+    }
+  }
+}
+
+TEST_CASE("what is no list of codes, and no number of bases, is refused") {
+  CallRules rules;
+  CHECK(parse_ignored("h,76792", rules));
+  CHECK(rules.ignored == std::vector<ModificationCode>{-76792, 'h'});
+  for (const char* wrong : {"5hmC", ",", "h,", "h m", "-5", "0"}) CHECK_FALSE(parse_ignored(wrong, rules));
+  CHECK(parse_edges("4,8", rules));
+  CHECK(rules.edge_start == 4);
+  CHECK(rules.edge_end == 8);
+  for (const char* wrong : {"x", "4,", ",4", "4,8,9", "-1", "1.5"}) CHECK_FALSE(parse_edges(wrong, rules));
 }
 
 TEST_CASE("thresholds of single bases hold for these bases") {

@@ -160,7 +160,7 @@ TEST_CASE("equally probable ones: canonical first") {
   BaseCallDecoder decoder;
   const std::vector<std::uint8_t> bases = {1};
   const auto state = [&](const char* mm, const std::vector<std::uint8_t>& ml, const FilterThresholds& thresholds = {}) {
-    REQUIRE(decoder.decode(bases, mm, std::span(ml), thresholds) == DecodeStatus::fine);
+    REQUIRE(decoder.decode(bases, mm, std::span(ml), {.thresholds = thresholds}) == DecodeStatus::fine);
     REQUIRE(decoder.sequenced()[0] == state_call);
     return decoder.kinds().numbers;
   };

@@ -19,13 +19,13 @@ namespace {
 std::vector<TargetRegion> parsed(const char* text) {
   std::vector<TargetRegion> regions;
   std::string problem;
-  REQUIRE_MESSAGE(parse_regions(text, regions, problem), problem);
+  REQUIRE_MESSAGE(sluice::parse_region_table(text, regions, problem), problem);
   return regions;
 }
 std::string problem_of(const char* text) {
   std::vector<TargetRegion> regions;
   std::string problem;
-  CHECK_FALSE(parse_regions(text, regions, problem));
+  CHECK_FALSE(sluice::parse_region_table(text, regions, problem));
   return problem;
 }
 std::string text_of(const std::vector<TargetRegion>& regions) {

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include <doctest/doctest.h>
+
+#include <fstream>
+#include <sluice/testing.hpp>
+#include <string>
+
+#include "bedmethyl_reader/bedmethyl_line.hpp"
+
+namespace testing = sluice::testing;
+using sluice::bedmethyl_reader::BedMethylLine;
+using sluice::bedmethyl_reader::parse_bedmethyl;
+
+namespace {
+
+const sluice_plugin_info& plugin() {
+  static const sluice_plugin_info* const loaded = testing::load_plugin(SLUICE_PLUGIN_DIR "/bedmethyl_reader.so");
+  return *loaded;
+}
+std::string problem_of(const std::string& text) {
+  BedMethylLine line;
+  return parse_bedmethyl(text, line);
+}
+constexpr const char* tabs = "chr 1\t5\t6\tm\t7\t+\t5\t6\t255,0,0\t7\t57.14\t4\t3\t0\t1\t2\t3\t9";
+
+testing::Result read(const testing::ParameterTexts& parameters) {
+  return testing::run_stage(testing::stage_of(plugin(), "bedmethyl_reader"), std::vector<testing::TestBatch>{}).with(parameters).run();
+}
+
+}  // namespace
+
+TEST_CASE("lines of modkit's versions and of partitions are read") {
+  BedMethylLine line;
+  CHECK(parse_bedmethyl(tabs, line).empty());
+  CHECK(line.contig == "chr 1");
+  CHECK(line.position == 5);
+  CHECK(line.strand == "+");
+  CHECK(line.modification == "m");
+  CHECK(line.counts == std::array<std::int64_t, 7>{4, 3, 0, 1, 2, 3, 9});
+  CHECK(line.partition.empty());
+  CHECK(parse_bedmethyl("c\t5\t6\tm,CG,0\t7\t.\t5\t6\t255,0,0\t7 57.14 4 3 0 1 2 3 9", line).empty());
+  CHECK(line.modification == "m,CG,0");
+  CHECK(line.counts[6] == 9);
+  CHECK(parse_bedmethyl(std::string(tabs) + "\tungrouped", line).empty());
+  CHECK(line.partition == "ungrouped");
+}
+
+TEST_CASE("what is no line of bedMethyl is refused with the reason") {
+  CHECK(problem_of("chr1\t5\t6") == "it has 3 columns, and bedMethyl has 18");
+  CHECK(problem_of("") == "it has 1 columns, and bedMethyl has 18");
+  const auto with = [](std::size_t column, const std::string& field) {
+    std::string text;
+    std::size_t at = 0, index = 0;
+    for (const std::string all = tabs; at <= all.size(); ++index) {
+      const std::size_t end = std::min(all.find('\t', at), all.size());
+      text += (index == 0 ? "" : "\t") + (index == column ? field : all.substr(at, end - at));
+      at = end + 1;
+    }
+    return text;
+  };
+  CHECK(problem_of(with(0, "")) == "there is no contig");
+  CHECK(problem_of(with(1, "-5")) == "the position can't be '-5'");
+  CHECK(problem_of(with(5, "x")) == "the strand can't be 'x'");
+  CHECK(problem_of(with(17, "9.5")) == "a count can't be '9.5'");
+  CHECK(problem_of(with(11, "99999999999999999999")) == "a count can't be '99999999999999999999'");
+}
+
+TEST_CASE("files are read one after the other, and told apart by their names") {
+  const testing::TemporaryFolder folder;
+  const std::string first = folder.path() + "/liver.bed", second = folder.path() + "/kidney.bedmethyl";
+  std::ofstream(first) << "track name=x\n# c\n" << tabs << "\n\n" << tabs << "\n";
+  std::ofstream(second) << tabs << "\r\n";
+  const testing::Result result = read({{"path", first + "\n" + second}});
+  REQUIRE_MESSAGE(result.ok(), result.message);
+  std::string samples;
+  for (const testing::TestBatch& batch : result.batches)
+    for (std::int64_t row = 0; row < batch.rows(); ++row) samples += std::string(batch.view().text("sample")[row]) + " ";
+  CHECK(samples == "liver liver kidney ");
+  std::ofstream(second) << "chr1\t5\n";
+  CHECK(read({{"path", second}}).message == second + ":1: it has 2 columns, and bedMethyl has 18");
+  std::filesystem::create_directory(folder.path() + "/other");
+  std::filesystem::copy(first, folder.path() + "/other/liver.bed");
+  CHECK(read({{"path", first + "\n" + folder.path() + "/other/liver.bed"}}).message.find("two files are called 'liver'") == 0);
+}
+
+TEST_CASE("the source keeps the contract of all stages") {
+  const testing::TemporaryFolder folder;
+  const std::string path = folder.path() + "/sites.bed";
+  std::ofstream file(path);
+  for (int i = 0; i < 50; ++i) file << tabs << "\n";
+  file.close();
+  for (const std::string& problem : testing::contract_problems(plugin(), {{"bedmethyl_reader", {.parameters = {{"path", path}}}}}))
+    FAIL_CHECK(problem);
+}

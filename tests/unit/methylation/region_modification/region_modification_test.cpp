@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <cstdio>
+#include <fstream>
+#include <map>
+#include <random>
+#include <sluice/testing.hpp>
+#include <string>
+#include <tuple>
+
+#include "region_modification/region_sums.hpp"
+
+namespace testing = sluice::testing;
+using namespace sluice::region_modification;
+
+namespace {
+
+const sluice_plugin_info& plugin() {
+  static const sluice_plugin_info* const loaded = testing::load_plugin(SLUICE_PLUGIN_DIR "/region_modification.so");
+  return *loaded;
+}
+testing::TestBatch rows(std::uint64_t sequence = 0) {
+  return testing::BatchBuilder("pileup", 7)
+      .text("contig", {"a", "a", "a", "a", "b", "b", "b"})
+      .column<std::int64_t>("position", {5, 5, 9, 9, 9, 10, 11})
+      .text("strand", {"+", "+", "+", "-", ".", "+", "+"})
+      .text("modification", {"h", "m", "m", "m", "m,CG,0", "m", "m"})
+      .text("partition", {"", "", "", "", "", "", ""})
+      .text("sample", {"x", "x", "x", "y", "y", "y", "y"})
+      .column<std::int64_t>("modified", {1, 2, 3, 1, 5, 0, 9})
+      .column<std::int64_t>("canonical", {1, 1, 1, 4, 5, 3, 9})
+      .column<std::int64_t>("other_modified", {2, 1, 0, 0, 0, 0, 9})
+      .failed(6)
+      .sequence(sequence)
+      .build();
+}
+std::string table(const std::vector<testing::TestBatch>& batches, const std::string& bed) {
+  const testing::TemporaryFolder folder;
+  std::ofstream(folder.path() + "/regions.bed") << bed;
+  const testing::Result result =
+      testing::run_stage(testing::stage_of(plugin(), "region_modification"), batches).with({{"regions", folder.path() + "/regions.bed"}}).run();
+  if (!result.ok()) return result.message;
+  std::string lines;
+  for (const testing::TestBatch& batch : result.batches)
+    for (std::int64_t row = 0; row < batch.rows(); ++row) {
+      const auto view = batch.view();
+      const auto i = static_cast<std::size_t>(row);
+      for (const char* name : {"name", "contig", "strand", "modification", "sample"}) lines += std::string(view.text(name)[row]) + " ";
+      for (const char* name : {"start", "end", "sites", "coverage", "modified"}) lines += std::to_string(view.column<std::int64_t>(name)[i]) + " ";
+      for (const char* name : {"share", "mean_share", "difference"}) {
+        char number[32];
+        std::snprintf(number, sizeof number, "%.3f ", view.column<double>(name)[i]);
+        lines += std::isnan(view.column<double>(name)[i]) ? "nan " : number;
+      }
+      lines.back() = '\n';
+    }
+  return lines;
+}
+
+}  // namespace
+
+TEST_CASE("sites are summed by region, modification and sample") {
+  CHECK(table({rows()}, "a\t0\t9\tfirst\na\t5\t10\tboth\na\t9\t10\tminus\t0\t-\nb\t0\t11\nc\t0\t5\n") ==
+        "first a . h x 0 9 1 4 1 0.250 0.250 nan\n"
+        "first a . m x 0 9 1 4 2 0.500 0.500 nan\n"
+        "both a . h x 5 10 1 4 1 0.250 0.250 nan\n"
+        "both a . m x 5 10 2 8 5 0.625 0.625 nan\n"
+        "both a . m y 5 10 1 5 1 0.200 0.200 -0.425\n"
+        "minus a - m y 9 10 1 5 1 0.200 0.200 nan\n"
+        "b b . m y 0 11 1 3 0 0.000 0.000 nan\n"
+        "b b . m,CG,0 y 0 11 1 10 5 0.500 0.500 nan\n");
+  CHECK(table({rows()}, "c\t0\t5\n").empty());
+  CHECK(table({rows()}, "c\t0\n").find("a region needs a start and an end") != std::string::npos);
+}
+
+TEST_CASE("sums are those of a look at every site and region") {
+  std::mt19937 random(3);
+  const auto below = [&](int most) { return static_cast<std::int64_t>(random() % static_cast<unsigned>(most)); };
+  std::vector<sluice::TableRegion> regions;
+  for (int i = 0; i < 40; ++i) {
+    const std::int64_t start = below(500);
+    regions.push_back({below(2) == 0 ? "a" : "b", std::to_string(i), start, start + 1 + below(200), static_cast<sluice::RegionStrand>(below(3))});
+  }
+  RegionSums sums{sluice::RegionIndex(regions)};
+  std::map<std::tuple<std::string, std::string, std::string>, SiteCounts> expected;  // region, modification, sample
+  for (int i = 0; i < 3000; ++i) {
+    const std::string contig = below(2) == 0 ? "a" : "b", modification = below(2) == 0 ? "m" : "h", sample = below(2) == 0 ? "x" : "y";
+    const std::int64_t position = below(700), valid = below(20), modified = valid == 0 ? 0 : below(static_cast<int>(valid) + 1);
+    const char strand = "+-."[below(3)];
+    sums.add({contig, modification, "", sample, position, strand, modified, valid});
+    for (const auto& region : regions) {
+      const bool on_strand =
+          region.strand == sluice::RegionStrand::both || strand == '.' || (strand == '+') == (region.strand == sluice::RegionStrand::forward);
+      if (valid == 0 || region.contig != contig || position < region.start || position >= region.end || !on_strand) continue;
+      expected[{region.label, modification, sample}].add({1, valid, modified, static_cast<double>(modified) / static_cast<double>(valid)});
+    }
+  }
+  CHECK(sums.sums().size() == expected.size());
+  for (const auto& [key, counts] : sums.sums()) {
+    const auto& [which, modification, partition, sample] = key;
+    const SiteCounts& same = expected.at({sums.regions().regions()[which].label, modification, sums.samples()[sample]});
+    CHECK(std::tie(counts.sites, counts.coverage, counts.modified, counts.sum_of_shares) ==
+          std::tie(same.sites, same.coverage, same.modified, same.sum_of_shares));
+  }
+}
+
+TEST_CASE("how probable a difference is by chance") {
+  // Tables of two by two; G and its p-value from the definition, computed apart from this program.
+  CHECK(difference_by_chance({1, 20, 10, 0}, {1, 20, 10, 0}) == doctest::Approx(1));
+  CHECK(difference_by_chance({1, 10, 10, 0}, {1, 10, 0, 0}) == doctest::Approx(std::erfc(std::sqrt(20 * std::log(2.0)))).epsilon(1e-9));
+  CHECK(difference_by_chance({1, 1000, 400, 0}, {1, 1000, 500, 0}) < 1e-5);
+  CHECK(difference_by_chance({1, 10, 4, 0}, {1, 10, 5, 0}) > 0.5);
+  CHECK(difference_by_chance({1, 5, 0, 0}, {1, 7, 0, 0}) == doctest::Approx(1));
+}
+
+TEST_CASE("the stage keeps the contract of all stages") {
+  const testing::TemporaryFolder folder;
+  std::ofstream(folder.path() + "/regions.bed") << "a\t0\t9\tfirst\na\t5\t10\tboth\n";
+  const testing::ContractSample sample{.parameters = {{"regions", folder.path() + "/regions.bed"}}, .batches = {rows(), rows(1)}};
+  for (const std::string& problem : testing::contract_problems(plugin(), {{"region_modification", sample}})) FAIL_CHECK(problem);
+}
