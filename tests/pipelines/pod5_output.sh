@@ -29,6 +29,10 @@ done
 [ "$(wc -l <b.blow5.tsv)" -gt 1000 ] || fail "$(wc -l <b.blow5.tsv) lines"
 cmp b.blow5.tsv p.pod5.tsv || fail "other events from POD5"
 cmp <(cut -f 2- b.blow5.summary) <(cut -f 2- p.pod5.summary) || fail "another summary from POD5"
+# Its tables are written last: it can't be resumed, and says so before the run.
+code=0
+simulate 40 --output-prefix resumed --signal-format pod5 --resume 2>said || code=$?
+[ $code = 2 ] && grep -q "can't be resumed: stage 'pod5_file' (pod5_writer) can't save what it has" said && [ ! -e resumed.pod5 ] || fail "--resume of POD5: exit code $code, $(cat said)"
 simulate 0 --output-prefix none --signal-format pod5 --allow-empty
 run summary --signal none.pod5 --output none.txt --allow-empty 2>/dev/null
 [ "$(wc -l <none.txt)" = 1 ] || fail "reads of an empty POD5"

@@ -26,7 +26,8 @@ class BasecallerTagsStage {
         .map("read")
         .work_unit("row");
     d.doc(
-        "Reads the tags of dorado, guppy and bonito that alignment_reader and read_reader hand on. A split read (pi, sp) names the read of the "
+        "Reads the tags of dorado, guppy and bonito that alignment_reader, read_reader and read_bases (out of comments of FASTQ) hand on. A split "
+        "read (pi, sp) names the read of the "
         "sequencer that it is a part of; ts and ns say where its signal begins and ends; mv where each base lies in it. A read without tags has its "
         "own signal, all of it.\n\n"
         "Moves that are not those of the read's bases and samples fail it, unless `moves` is ignore. They are not used of direct RNA with a barcode "
@@ -34,6 +35,8 @@ class BasecallerTagsStage {
     d.option("moves", &Parameters::moves, "ignore: mv is not looked at; else the column moves is given").choices({"use", "check", "ignore"});
     d.needs("read_id", "utf8", "name of the read");
     d.needs("basecaller_tags", "binary", "the tags; layout: sluice/hts/basecaller_tags.hpp", Needed::optional);
+    d.needs("read_file_tags", "binary", "further ones, from the file of the reads; of two tags of one name those of basecaller_tags count",
+            Needed::optional);
     d.needs("bases", "utf8", "the whole read, to compare the moves with", Needed::optional);
     d.gives("signal_read", "utf8", "the read of the sequencer that has the signal", Needed::optional);
     d.gives("signal_part", "list<i64>", "which part of it: empty (all), {ts, ns}, or of a split read {ts, ns, sp, ms, front}; see its README",
@@ -53,6 +56,7 @@ class BasecallerTagsStage {
 
   BasecallerTagsStage(const Setup& setup, const Parameters& p)
       : has_tags_(setup.available("basecaller_tags")),
+        has_file_tags_(setup.available("read_file_tags")),
         has_bases_(setup.available("bases")),
         takes_moves_(p.moves != "ignore"),
         wanted_{setup.wanted("signal_read"),        setup.wanted("signal_part"),       setup.wanted("moves"),
@@ -67,10 +71,11 @@ class BasecallerTagsStage {
     std::vector<std::span<const std::int8_t>> moves(rows);
     std::uint64_t split = 0, cut = 0, with_moves = 0, doubted = 0;
     const TextView read_ids = in.text("read_id");
-    for (std::int64_t row = 0; has_tags_ && row < in.rows(); ++row) {
+    std::vector<std::string> joined(rows);  // what `read` looks at, where both have tags
+    for (std::int64_t row = 0; (has_tags_ || has_file_tags_) && row < in.rows(); ++row) {
       const auto r = static_cast<std::size_t>(row);
       if (!in.ok(row)) continue;
-      const std::string_view tags = in.text("basecaller_tags")[row];
+      const std::string_view tags = tags_of(in, row, joined[r]);
       if (tags.empty()) continue;
       read[r] = parse(tags);
       if (read[r].dx.value_or(0) == 1) {
@@ -100,6 +105,16 @@ class BasecallerTagsStage {
   struct Wanted {
     bool signal_read, signal_part, moves, seconds, poly_a, poly_a_place, read_group, model;
   };
+
+  // The alignment's first. `joined`: memory for both.
+  std::string_view tags_of(const Batch& in, std::int64_t row, std::string& joined) const {
+    const std::string_view own = has_tags_ ? in.text("basecaller_tags")[row] : std::string_view();
+    const std::string_view of_file = has_file_tags_ ? in.text("read_file_tags")[row] : std::string_view();
+    if (own.empty() || of_file.empty()) return own.empty() ? of_file : own;
+    joined = own;
+    joined += of_file;
+    return joined;
+  }
 
   void say(const Call& call, std::uint64_t split, std::uint64_t cut, std::uint64_t with_moves, std::uint64_t doubted) {
     const auto count = [&call](const char* what, std::uint64_t reads) {
@@ -141,7 +156,7 @@ class BasecallerTagsStage {
     for (std::size_t row = 0; row < poly_a.size(); ++row) poly_a[row] = static_cast<std::int32_t>(read[row].pt.value_or(-2));
   }
 
-  bool has_tags_, has_bases_, takes_moves_;
+  bool has_tags_, has_file_tags_, has_bases_, takes_moves_;
   Wanted wanted_;
   std::atomic<bool> warned_ = false;
 };

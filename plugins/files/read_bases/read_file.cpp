@@ -11,13 +11,13 @@
 #include <cerrno>
 #include <cstring>
 #include <optional>
-#include <sluice/hts/basecaller_tags.hpp>
 #include <sluice/hts/bgzf_block.hpp>
 #include <sluice/hts/input_end.hpp>
 #include <sluice/hts/open_input.hpp>
 #include <utility>
 
 #include "read_bases/bam_reads.hpp"
+#include "read_bases/damaged_tags.hpp"
 #include "read_bases/read_batches.hpp"
 #include "read_bases/record_search.hpp"
 #include "read_bases/zstd_text.hpp"
@@ -50,14 +50,6 @@ void give_columns(const SomeBatch& batch, const ReadFileWishes& wishes, const Ca
 
 void give_empty(const char* column, Output& out, const char* type = "utf8") {
   out.text_rows(column, std::vector<std::string_view>(static_cast<std::size_t>(out.rows())), type);
-}
-
-// The first is named, all are counted.
-void say_damaged(const std::vector<std::string>& reads, const Call& call, bool& said) {
-  if (reads.empty()) return;
-  call.count("reads with damaged tags", static_cast<double>(reads.size()));
-  if (!std::exchange(said, true))
-    call.warn("read '" + reads.front() + "' has a damaged tag, which is left out, with what can't be found behind it; the report counts such reads");
 }
 
 // In positions.
@@ -122,8 +114,7 @@ class TextReads : public InputReader {
       give_tags("tags", *wishes_.choice, batch, call, out);
     else if (wishes_.tags)
       give_empty("tags", out, "binary");
-    static const TagChoice of_basecallers(hts::basecaller_tag_names);
-    if (wishes_.basecaller_tags) give_tags("basecaller_tags", of_basecallers, batch, call, out);
+    if (wishes_.basecaller_tags) give_tags("basecaller_tags", of_basecallers(), batch, call, out);
   }
   void give_tags(const char* column, const TagChoice& choice, const ReadBatch& batch, const Call& call, Output& out) {
     const auto part = [](const Buffer& ends, const Buffer& text, std::size_t row) {
@@ -140,12 +131,13 @@ class TextReads : public InputReader {
     std::vector<std::string> damaged;
     for (std::size_t row = 0; row < tags.size(); ++row)
       if (is_damaged[row] != 0) damaged.emplace_back(part(batch.name_ends, batch.names, row));
-    say_damaged(damaged, call, said_damaged_);
+    damaged_.say(damaged, call);
   }
 
   ReadFileWishes wishes_;
   std::string label_;
-  bool takes_tags_, said_damaged_ = false;
+  bool takes_tags_;
+  DamagedTags damaged_;
   ReadBatches reads_;
 };
 
@@ -189,7 +181,7 @@ class RecordReads : public InputReader {
       give_empty("comment", out);
     if (wishes_.tags) out.add("tags", text_column(batch->rows, batch->tag_ends, batch->tags, "binary"));
     if (wishes_.basecaller_tags) out.add("basecaller_tags", text_column(batch->rows, batch->basecaller_tag_ends, batch->basecaller_tags, "binary"));
-    say_damaged(batch->with_damaged_tags, call, said_damaged_);
+    damaged_.say(batch->with_damaged_tags, call);
     return Given::rows;
   }
   void end_here() override { reads_.end_here(); }
@@ -213,7 +205,8 @@ class RecordReads : public InputReader {
   ReadFileWishes wishes_;
   std::string label_;
   bool is_whole_;  // from its beginning to its end
-  bool is_file_, said_damaged_ = false;
+  bool is_file_;
+  DamagedTags damaged_;
   BamReads reads_;
 };
 

@@ -8,6 +8,7 @@
 #include <limits>
 #include <optional>
 #include <sluice/failure.hpp>
+#include <sluice/hts/basecaller_tags.hpp>
 #include <sluice/hts/tag_walk.hpp>
 #include <system_error>
 
@@ -141,6 +142,11 @@ TagChoice::TagChoice(std::string_view text) : all_(text == "all") {
     names_.emplace(name);
     begin = end + 1;
   }
+}
+
+const TagChoice& of_basecallers() {
+  static const TagChoice choice(hts::basecaller_tag_names);
+  return choice;
 }
 
 TagState append_tags(std::span<const std::uint8_t> tags, const TagChoice& choice, std::string& taken) {

@@ -26,6 +26,9 @@ class TagChoice {
   std::set<std::string, std::less<>> names_;
 };
 
+// Those of the column basecaller_tags.
+const TagChoice& of_basecallers();
+
 enum class TagState : std::uint8_t {
   sound,
   damaged,  // a name, type, size or character that can't be: that tag is left out, and what follows it if nobody knows where it ends

@@ -106,7 +106,8 @@ class SequenceFile {
   struct Wanted {
     std::string_view id;
     const SequencePlace* place;
-    char* bases;  // place->bases of them go here, upper case with T for U
+    char* bases;                     // place->bases of them go here, upper case with T for U
+    std::string* comment = nullptr;  // what follows the name goes here, if it is wanted
   };
   // body(begin, end) over parts of [0, count), each at least `grain` long but the last, on any thread and in any order; back when all are done.
   using ParallelFor = std::function<void(std::size_t count, std::size_t grain, const std::function<void(std::size_t, std::size_t)>& body)>;

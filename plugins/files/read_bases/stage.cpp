@@ -15,8 +15,10 @@
 #include <unordered_map>
 
 #include "read_bases/aligned_read.hpp"
+#include "read_bases/damaged_tags.hpp"
 #include "read_bases/primary_bases.hpp"
 #include "read_bases/read_file.hpp"
+#include "read_bases/sam_tags.hpp"
 #include "read_bases/sequence_file.hpp"
 
 namespace sluice::read_bases {
@@ -66,6 +68,8 @@ class ReadBases {
     d.needs("cigar", "list<u32>", "CIGAR of the alignment, to see hard clips and how long the read was", Needed::optional);
     d.needs("is_reverse", "u8", "1: aligned to the reverse strand", Needed::optional);
     d.gives("bases", "utf8", "the whole read in sequencing orientation, upper case, T for U").row_length("bases", "base");
+    d.gives("read_file_tags", "binary",
+            "what the basecaller said of the read in the comment of FASTQ, as tags of BAM; layout: sluice/hts/basecaller_tags.hpp", Needed::optional);
     d.reason("read_not_in_file", "the FASTA or FASTQ file has no read of this name, or it is empty");
     d.reason(
         "no_bases",
@@ -118,6 +122,7 @@ class ReadBases {
       : has_cigar_(setup.available("cigar")),
         has_strand_(setup.available("is_reverse")),
         has_aligned_(setup.available("aligned_bases")),
+        wants_tags_(setup.wanted("read_file_tags")),
         takes_aligned_(path.empty()),
         follows_(follows) {
     if (takes_aligned_ && !has_aligned_)
@@ -183,12 +188,15 @@ class ReadBases {
         if (follows_ || !call.cancelled()) body(first, end);
       });
     };
+    std::vector<std::string> comments(wants_tags_ ? rows : 0), tags(comments.size());
+    std::vector<char> is_damaged(comments.size());
     std::vector<SequenceFile::Wanted> wanted;
     for (auto row = order.begin(); row != order.end();) {
       const std::size_t file = found[*row].file;
       wanted.clear();
       for (; row != order.end() && found[*row].file == file; ++row)
-        wanted.push_back({read_ids[static_cast<std::int64_t>(*row)], found[*row].place, bases.data() + begin[*row]});
+        wanted.push_back(
+            {read_ids[static_cast<std::int64_t>(*row)], found[*row].place, bases.data() + begin[*row], wants_tags_ ? &comments[*row] : nullptr});
       files_[file]->fetch(wanted, parallel_for);
     }
     parallel_for(order.size(), 16, [&](std::size_t first, std::size_t end) {
@@ -196,8 +204,16 @@ class ReadBases {
         const auto row = static_cast<std::int64_t>(order[i]);
         const std::string_view read(bases.data() + begin[order[i]], found[order[i]].bases());
         if (!is_aligned_read(read, alignments[row])) out.fail(row, Reason::not_the_aligned_read);
+        if (wants_tags_)
+          is_damaged[order[i]] = append_comment_tags(comments[order[i]], of_basecallers(), tags[order[i]]) == TagState::damaged ? 1 : 0;
       }
     });
+    if (!wants_tags_) return;
+    out.text_rows("read_file_tags", tags, "binary");
+    std::vector<std::string> damaged;
+    for (std::size_t row = 0; row < rows; ++row)
+      if (is_damaged[row] != 0) damaged.emplace_back(read_ids[static_cast<std::int64_t>(row)]);
+    damaged_.say(damaged, call);
   }
 
  private:
@@ -281,6 +297,7 @@ class ReadBases {
     for (std::size_t i = 0; i < rows; at += bases_of[i++])
       if (is_primarys[i] != 0 && bases_of[i] != 0 && !is_aligned_read({at, bases_of[i]}, alignments[static_cast<std::int64_t>(i)]))
         out.fail(static_cast<std::int64_t>(i), Reason::not_the_aligned_read);
+    if (wants_tags_) out.text_rows("read_file_tags", std::vector<std::string_view>(rows), "binary");
   }
 
   // Made for the first record that asks; null: there are no files that could be read again.
@@ -301,7 +318,7 @@ class ReadBases {
 
   std::vector<std::unique_ptr<SequenceFile>> files_;
   std::unordered_map<std::string_view, std::uint32_t> first_with_;  // of several files: the one that has the read; names are the indexes'
-  bool has_cigar_, has_strand_, has_aligned_;
+  bool has_cigar_, has_strand_, has_aligned_, wants_tags_;
   bool takes_aligned_;  // no files were given
   bool follows_;
   std::string alignments_, reference_;
@@ -309,6 +326,7 @@ class ReadBases {
   std::once_flag primary_made_;
   std::unique_ptr<PrimaryBases> primary_;
   std::atomic<std::uint64_t> without_bases_{0};
+  DamagedTags damaged_;
 };
 
 // The same while others still write the files.

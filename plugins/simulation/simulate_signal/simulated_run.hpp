@@ -14,7 +14,7 @@ class SimulatedRun {
  public:
   struct Parameters {
     std::string pore = "r9";
-    double sampling_rate = 4000;
+    double sampling_rate = 0;
     std::string run_id = "sluice";
     std::optional<std::string> sequencing_kit, flow_cell, basecall_model;
     std::string basecaller_version = "2.1.0";
@@ -23,7 +23,7 @@ class SimulatedRun {
     d.id("simulated_run").summary("the run that simulated reads are of: kit, flow cell, basecaller's model").resource("sequencing_run");
     d.doc("What is not given is that of the pore and the sampling rate. The run began on 1 January 2026 at 00:00 UTC.");
     d.option("pore", &Parameters::pore, "what was sequenced").choices({"r9", "r10", "rna_r9", "rna004"});
-    d.option("sampling_rate", &Parameters::sampling_rate, "samples per second").range(1, 1e9).unit("Hz");
+    d.option("sampling_rate", &Parameters::sampling_rate, "samples per second; 0: 3,012 for rna_r9, else 4,000").range(0, 1e9).unit("Hz");
     d.option("run_id", &Parameters::run_id, "name of the run");
     d.option("sequencing_kit", &Parameters::sequencing_kit, "kit; without it, that of the pore");
     d.option("flow_cell", &Parameters::flow_cell, "product code of the flow cell; without it, that of the pore");
@@ -41,12 +41,16 @@ class SimulatedRun {
     d.work_unit("row");
   }
   static void check_parameters(const Parameters& p) {
+    if (p.sampling_rate != 0 && p.sampling_rate < 1)
+      throw Failure::usage("sampling_rate lies below 1 Hz", "give 1 or more, or 0 for that of the pore");
     for (const std::string& value :
          {p.run_id, p.sequencing_kit.value_or("kit"), p.flow_cell.value_or("cell"), p.basecall_model.value_or("model"), p.basecaller_version})
       if (value.empty() || value.find_first_of("\t\n ") != std::string::npos)
         throw Failure::usage("'" + value + "' of the sequencing run is empty, or holds a blank, a tab or a line break", "write it without");
   }
-  SimulatedRun(const Setup&, const Parameters& p) : p_(p) {}
+  SimulatedRun(const Setup&, const Parameters& p) : p_(p) {
+    if (p_.sampling_rate == 0) p_.sampling_rate = p.pore == "rna_r9" ? 3012 : 4000;
+  }
 
   void process(const Call&, Output& out) const {
     constexpr std::int64_t start_of_2026 = 1'767'225'600'000;

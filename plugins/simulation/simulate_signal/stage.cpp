@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <optional>
 #include <sluice/kmer_model.hpp>
@@ -89,7 +90,10 @@ class SimulateSignal {
     d.option<bool>("modified_bases", &Parameters::modified_bases,
                    "write a modified base as M, for kmer_training; else as the base, as basecallers do");
     d.option("motif", &Parameters::motif_name, "whose modified base is in some molecules: cpg, gpc, dam, dcm, or LETTERS:POSITION:CODE");
-    d.option<double>("mean_dwell", &Parameters::mean_dwell, "mean time of a k-mer in the pore").range(1, 10000).unit("samples");
+    d.option<double>("mean_dwell", &Parameters::mean_dwell,
+                     "mean time of a k-mer in the pore; 0: R9 450 bases/s, R10 400, RNA004 130, R9 RNA 70, at the sampling rate, whole samples")
+        .range(0, 10000)
+        .unit("samples");
     d.option<double>("dwell_shape", &Parameters::dwell_shape, "shape of the gamma distribution above the minimum dwell").range(1, 1000);
     d.option<std::int32_t>("minimum_dwell", &Parameters::minimum_dwell, "shortest time of a k-mer in the pore").range(1, 1000).unit("samples");
     d.option<std::string>("adapter", &Parameters::adapter,
@@ -114,7 +118,7 @@ class SimulateSignal {
         .range(0, 1);
     d.option<double>("frequency_alpha", &Parameters::frequency_alpha, "alpha of the beta distribution of those sites' frequencies").range(0.01, 1000);
     d.option<double>("frequency_beta", &Parameters::frequency_beta, "beta of the beta distribution of those sites' frequencies").range(0.01, 1000);
-    d.option<double>("sampling_rate", &Parameters::sampling_rate, "samples per second").range(1, 1e9).unit("Hz");
+    d.option<double>("sampling_rate", &Parameters::sampling_rate, "samples per second; 0: that of `run`, 4,000 without it").range(0, 1e9).unit("Hz");
     d.option<double>("digitisation", &Parameters::digitisation, "steps of the analogue-to-digital converter").range(1, 1e9);
     d.option<double>("range", &Parameters::range, "current over all steps of the converter").range(1e-3, 1e9).unit("pA");
     d.option<double>("offset", &Parameters::offset, "what is added to a raw value before it is scaled to pA").range(-30000, 30000);
@@ -159,6 +163,8 @@ class SimulateSignal {
     // Whether the molecule is RNA may be known from the model only.
     SimulationParameters checked = parameters;
     checked.molecule = parameters.molecule_name == "dna" ? Molecule::dna : Molecule::rna;
+    if (checked.sampling_rate == 0) checked.sampling_rate = 4000;
+    if (checked.mean_dwell == 0) checked.mean_dwell = checked.minimum_dwell + 1;
     if (const std::string problem = problem_with(checked); !problem.empty()) throw Failure::usage(problem, "see `sluice inspect simulate_signal`");
   }
 
@@ -177,6 +183,10 @@ class SimulateSignal {
     const bool is_rna =
         parameters.molecule_name == "rna" || (parameters.molecule_name == "auto" && setup.resource("model").attribute("pore").starts_with("rna"));
     parameters_.molecule = is_rna ? Molecule::rna : Molecule::dna;
+    if (setup.has_resource("run")) run_.emplace(setup.resource("run"));
+    if (parameters_.sampling_rate == 0) parameters_.sampling_rate = run_ ? run_->sampling_rate : 4000;
+    if (parameters_.mean_dwell == 0)
+      parameters_.mean_dwell = std::round(parameters_.sampling_rate / bases_per_second(setup.resource("model").attribute("pore")));
     if (const std::string problem = problem_with(parameters_); !problem.empty())
       throw Failure::usage(problem, "see `sluice inspect simulate_signal`");
     parameters_.strands = parameters.strands_name == "forward"          ? Strands::forward
@@ -199,7 +209,7 @@ class SimulateSignal {
             "give two models of one pore");
     }
     k_ = nucleotide.k;
-    if (setup.has_resource("run")) prepare_tags(setup);
+    if (run_) prepare_tags();
     simulator_ = std::make_unique<Simulator>(parameters_, contigs_, nucleotide, methylation ? &*methylation : nullptr);
     if (parameters_.reads > 0) {
       places_ = simulator_->place_reads(parameters_.reads);
@@ -235,8 +245,9 @@ class SimulateSignal {
   }
 
  private:
-  void prepare_tags(const Setup& setup) {
-    run_.emplace(setup.resource("run"));
+  // As ONT names its chemistries.
+  static double bases_per_second(std::string_view pore) { return pore == "r10" ? 400 : pore == "rna004" ? 130 : pore == "rna_r9" ? 70 : 450; }
+  void prepare_tags() {
     tagging_.moves = parameters_.moves;
     tagging_.poly_a = parameters_.poly_a;
     const bool is_rna = parameters_.molecule == Molecule::rna, is_5_khz = parameters_.sampling_rate >= 4500;

@@ -163,6 +163,25 @@ TEST_CASE("the stage gives columns, and fails what can't be used") {
   CHECK(ignored.batch().view().list<std::int8_t>("moves")[1].empty());
 }
 
+TEST_CASE("what the alignment does not say is taken from the comment of the read, and of both the alignment's counts") {
+  const testing::TestBatch reads =
+      testing::BatchBuilder("read", 3)
+          .text("read_id", {"alignment", "comment", "both"})
+          .text("basecaller_tags", {tag("ts", 10) + tag("ns", 35), "", tag("ts", 10) + tag("RG", std::string("g"))}, "binary")
+          .text("read_file_tags", {"", tag("ts", 20) + tag("ns", 45), tag("ts", 20) + tag("ns", 45)}, "binary")
+          .build();
+  const testing::Result result = testing::run_stage(testing::stage_of(plugin(), "basecaller_tags"), reads).run().expect_rows(3);
+  const auto batch = result.batch().view();
+  const auto part = [&](std::int64_t row) {
+    const auto values = batch.list<std::int64_t>("signal_part")[row];
+    return Part(values.begin(), values.end());
+  };
+  CHECK(part(0) == Part{10, 35});
+  CHECK(part(1) == Part{20, 45});
+  CHECK(part(2) == Part{10, 45});
+  CHECK(batch.text("read_group")[2] == "g");
+}
+
 TEST_CASE("the stage keeps its contract") {
   const testing::TestBatch reads = testing::BatchBuilder("read", 2)
                                        .text("read_id", {"a", "b"})

@@ -91,6 +91,36 @@ TEST_CASE("reads are found by name in any order, in FASTA and FASTQ, plain, bgzi
     }
 }
 
+TEST_CASE("tags in comments are found with the bases, where a stage wants them") {
+  // r1 has moves over many kilobytes, r2 words that are no tags, r3 a damaged one.
+  std::string moves = "mv:B:c,5";
+  for (std::size_t block = 0; block < 200000; ++block) moves += ",1";
+  const std::vector<std::string> comments = {
+      "\tts:i:10\tns:i:300\tqs:f:9.5", "\tts:i:12\t" + moves, " runid=1 read=2", "\tts:i:a\tns:i:7", "", "\tpi:Z:r0"};
+  for (const Packing packing : {Packing::plain, Packing::bgzf, Packing::gzip})
+    for (const std::string end : {"\n", "\r\n"}) {
+      const TemporaryFolder folder;
+      std::string text;
+      for (std::size_t i = 0; i < comments.size(); ++i)
+        text += "@r" + std::to_string(i) + comments[i] + end + "ACGT" + end + "+" + end + "IIII" + end;
+      const std::string path = folder.path() + "/reads.fq.gz";
+      write_packed(path, text, packing);
+      const Result result =
+          run_stage<ReadBases>(read_ids({"r5", "r4", "nobody", "r3", "r2", "r1", "r0"})).with({{"path", path}}).run().expect_rows(6);
+      const auto tags = result.batch().view().text("read_file_tags");
+      const auto tag = [](const char* name, char type, std::string value) { return std::string(name) + type + value; };
+      CHECK(tags[0] == tag("pi", 'Z', std::string("r0\0", 3)));
+      CHECK(tags[1].empty());
+      CHECK(tags[2].empty());
+      CHECK(tags[3] == tag("ns", 'C', "\x07"));
+      CHECK(tags[4].empty());
+      CHECK(tags[5].size() == 4 + 8 + 200001);
+      CHECK(tags[6] == tag("ts", 'C', "\x0a") + tag("ns", 'S', std::string("\x2c\x01")));
+      CHECK(result.counters.at("reads with damaged tags") == 1);
+      CHECK(result.logged("read 'r3' has a damaged tag"));
+    }
+}
+
 TEST_CASE("an index that is older than the file, damaged or of another file is made anew") {
   const TemporaryFolder folder;
   const std::string path = folder.path() + "/reads.fastq";
