@@ -57,7 +57,7 @@ ResultFigures call(std::uint64_t n) {
   windows().each(0, 10, 12, [&](std::size_t window, std::int64_t amount) {
     figures.add_depth(depth, windows().windows()[window], static_cast<std::uint64_t>(amount) * n);
   });
-  figures.add_row_share(shares, 0, "m", n, 10);
+  figures.add_row_share(shares, 0, "m", n, 10 * n);
   return figures;
 }
 
@@ -81,7 +81,7 @@ TEST_CASE("figures of calls in any order are one figure of the run") {
   REQUIRE(figures[6].windows.size() == 2);
   CHECK(figures[6].windows[0].begin == 10);
   CHECK(figures[6].windows[0].part == 3);
-  CHECK(figures[7].rows[0].length == 20);
+  CHECK(figures[7].rows[0].length == 30);
   CHECK(figures_tree(figures) == figures_tree(result_figures(counted({end_of_run(), call(2), call(1)}))));
 }
 
