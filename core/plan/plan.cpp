@@ -108,6 +108,7 @@ class Planner {
                          "' gives '" + row_type + "'",
                      "");
       planned.available.assign(d.input.column_count, 0);
+      std::vector<const sluice_column_spec*> missing;
       for (std::size_t c = 0; c < d.input.column_count; ++c) {
         const sluice_column_spec& need = d.input.columns[c];
         if (std::string_view(need.name) == "*") {
@@ -117,14 +118,14 @@ class Planner {
         planned.needs.push_back(need);
         const PlannedColumn* column = find(arriving, need.name);
         if (column == nullptr) {
-          if (need.optional == 0)
-            error(stage, std::string("needs column '") + need.name + "' (" + need.type + "), which no stage before it gives", giver(need.name));
+          if (need.optional == 0) missing.push_back(&need);
           continue;
         }
         if (column->type != need.type)
           error(stage, std::string("needs column '") + need.name + "' as " + need.type + ", but gets " + column->type, "");
         planned.available[c] = 1;
       }
+      if (!missing.empty()) return refuse_missing(stage, missing);
     }
     arrived_[i] = arriving;
     std::vector<PlannedColumn> leaving = d.kind == SLUICE_MAP ? arriving : std::vector<PlannedColumn>();
@@ -146,6 +147,14 @@ class Planner {
       diagnostics_.warning(stage.where, stage.name, "nobody reads what this stage gives", "remove it, or name it in another stage's inputs");
     produced_.resize(stages_.size());
     produced_[i] = std::move(leaving);
+  }
+
+  // One line for all of a stage, and none for those behind it, which may lack the same.
+  void refuse_missing(const ResolvedStage& stage, const std::vector<const sluice_column_spec*>& missing) {
+    std::string names;
+    for (const sluice_column_spec* need : missing) names += (names.empty() ? "'" : ", '") + std::string(need->name) + "' (" + need->type + ")";
+    error(stage, std::string("needs column") + (missing.size() == 1 ? " " : "s ") + names + ", which no stage before it gives",
+          giver(missing.front()->name));
   }
 
   // Columns that a parameter names are needed like declared ones, in the place of "*". False: no parameter does.
