@@ -51,10 +51,12 @@ std::string final_value(const PipelineParameter& parameter, const WrittenPreset*
   const ValueRule rule = rule_of(parameter);
   sluice_value unused;
   if (const auto given = overrides.parameters.find(parameter.name); given != overrides.parameters.end()) {
-    if (given->second.empty() && !parameter.required) return "";
-    if (!given->second.empty()) {
-      const ValueProblem problem = convert_value(given->second, rule, unused);
-      if (problem.message.empty()) return check_ending(parameter, overrides, diagnostics), canonical_text(given->second, rule);
+    std::string text = given->second;
+    if (parameter.name == "preset") std::replace(text.begin(), text.end(), ':', '-');  // no name has a ':', but those of other programs' presets
+    if (text.empty() && !parameter.required) return "";
+    if (!text.empty()) {
+      const ValueProblem problem = convert_value(text, rule, unused);
+      if (problem.message.empty()) return check_ending(parameter, overrides, diagnostics), canonical_text(text, rule);
       diagnostics.error(overrides.place_of(parameter.name), "", overrides.name_at_place(parameter.name) + ": " + problem.message, problem.remedy);
       return "";  // left out, so that the stages do not complain about it again
     }
