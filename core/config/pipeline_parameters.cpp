@@ -57,7 +57,9 @@ std::string final_value(const PipelineParameter& parameter, const WrittenPreset*
   if (const auto given = overrides.parameters.find(parameter.name); given != overrides.parameters.end()) {
     if (given->second.empty() && !parameter.required) return "";
     if (!given->second.empty()) {
-      const std::string text = canonical_text(given->second, rule);
+      std::string text = given->second;
+      if (parameter.name == "preset") std::replace(text.begin(), text.end(), ':', '-');  // no name has a ':', but those of other programs' presets
+      text = canonical_text(text, rule);
       ValueProblem problem = convert_value(text, rule, unused);
       // A stage that reads several files would search the folder, and take for a reference what is none.
       if (parameter.type == SLUICE_PATH && parameter.group == "input" && !parameter.several && std::filesystem::is_directory(text, ignored))
