@@ -197,7 +197,9 @@ class Explode {
     columns.give(p.index, "i64");
   }
 
-  Explode(const Setup&, const Parameters& p) : lists_(names_in(p.lists, "lists")), keep_(names_in(p.keep, "keep")), index_(p.index) {}
+  Explode(const Setup& setup, const Parameters& p) : lists_(names_in(p.lists, "lists")), keep_(names_in(p.keep, "keep")), index_(p.index) {
+    resume(setup, [](StateReader&) {});
+  }
 
   void process(const Call& call, const Batch& in, Output& out) const {
     constexpr std::int64_t elements_at_once = 1 << 18;

@@ -7,6 +7,7 @@
 #include <array>
 #include <optional>
 #include <sluice/hts/region_file.hpp>
+#include <sluice/resume.hpp>
 #include <sluice/stage.hpp>
 #include <sluice/work_sharing.hpp>
 #include <string>
@@ -79,6 +80,7 @@ class ModifiedBases {
       : rules_(p.rules()), inferred_(p.inferred), aligned_(p.aligned), wants_haplotype_(setup.wanted("haplotype")) {
     rules_.thresholds = parse_thresholds(p.filter_threshold).value_or(FilterThresholds());
     if (p.include_bed && !p.include_bed->empty()) included_.emplace(hts::read_region_table(setup, *p.include_bed));
+    resume(setup, [](StateReader&) {});
   }
 
   void process(const Call& call, const Batch& in, Output& out) {

@@ -48,9 +48,9 @@ struct OptionFile {
   std::string what;  // as messages name it
 };
 
-// Without which paths of a pipeline mean nothing: `seeds = mem` of map.
+// Without which paths of a pipeline mean nothing: `seeds = mem` of map, and of what extends it.
 bool wants_exact_matches(const std::string& pipeline, const std::string& option) {
-  return pipeline == "map" && (option == "--mem-index" || option == "--save-mem-index");
+  return (pipeline == "map" || pipeline == "modifications") && (option == "--mem-index" || option == "--save-mem-index");
 }
 
 // The files that the options of a run stand for, when exactly these path parameters are given.

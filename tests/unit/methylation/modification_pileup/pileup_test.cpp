@@ -204,6 +204,7 @@ TEST_CASE("modification_pileup keeps the contract of all stages") {
   const auto problems = sluice::testing::contract_problems(
       *sluice_plugin_init(nullptr, nullptr),
       {{"modification_calls", {.batches = batches(reads.records, 8)}},
+       {"modified_bases", {.batches = batches(reads.records, 8)}},
        {"modification_pileup", {.resources = {{"reference", reference(reads.contigs)}}, .batches = calls.batches}}});
   CHECK(problems == std::vector<std::string>{});
   // Parts of the reads are summed where all positions are kept to the end, and refused where they are not.
