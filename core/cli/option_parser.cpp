@@ -66,13 +66,17 @@ int unknown_argument(const CLI::App& app, const std::vector<std::string>& rest, 
   return exit_usage;
 }
 
-// CLI11 takes whatever follows an option as its value; "--reads --reference x" is a forgotten value.
-const CLI::Option* option_that_ate_another(const CLI::App& app) {
-  const std::vector<std::string> names = option_names(app);
-  for (const CLI::Option* option : app.get_options())
-    for (const std::string& value : option->results())
-      if (std::find(names.begin(), names.end(), value.substr(0, value.find('='))) != names.end()) return option;
-  return nullptr;
+// CLI11 takes whatever follows an option as its value; "--reads --reference x" is a forgotten value. "": none is.
+std::string forgotten_value(const CLI::App& app, const Arguments& arguments) {
+  const auto option = [&](const std::string& word) {
+    return word.starts_with("--") ? app.get_option_no_throw(word.substr(0, word.find('='))) : nullptr;
+  };
+  for (std::size_t i = 0; i + 1 < arguments.size(); ++i) {
+    const CLI::Option* known = arguments[i].find('=') == std::string::npos ? option(arguments[i]) : nullptr;
+    if (known == nullptr || known->get_items_expected_min() == 0) continue;
+    if (option(arguments[++i]) != nullptr) return known->get_name() + " has no value: '" + arguments[i] + "' is an option";
+  }
+  return "";
 }
 
 }  // namespace
@@ -84,6 +88,7 @@ std::optional<int> parse_known_options(CLI::App& app, const Arguments& arguments
   }
   app.allow_extras();
   if (dynamic_cast<HelpText*>(app.get_formatter().get()) == nullptr) app.formatter(std::make_shared<HelpText>());
+  if (const std::string problem = forgotten_value(app, arguments); !problem.empty()) return print_error(app, problem, "give it a value"), exit_usage;
   Arguments reversed(arguments.rbegin(), arguments.rend());  // CLI11 wants them so
   try {
     app.parse(std::move(reversed));
@@ -96,10 +101,6 @@ std::optional<int> parse_known_options(CLI::App& app, const Arguments& arguments
   } catch (const CLI::ParseError& error) {
     // An option that CLI11 complains about may only be there because the one before it is misspelt.
     print_error(app, error.what(), help_hint(app));
-    return exit_usage;
-  }
-  if (const CLI::Option* option = option_that_ate_another(app)) {
-    print_error(app, option->get_name() + " has no value: '" + option->results().front() + "' is an option", "give it a value");
     return exit_usage;
   }
   return std::nullopt;

@@ -284,7 +284,7 @@ void PipelineArguments::print_plugin_problems() const {
   for (const PluginProblem& problem : registry_.problems()) std::fprintf(stderr, "%s: the plugin %s\n", problem.file.c_str(), problem.reason.c_str());
 }
 
-PlannedFile PipelineArguments::params() const { return {params_file_, FileUse::reads, true, false, "--params"}; }
+PlannedFile PipelineArguments::params() const { return {params_file_, FileUse::reads, false, false, "--params"}; }
 
 std::optional<Plan> PipelineArguments::make_plan(Missing missing, DeviceSearch search, const std::vector<PlannedFile>& own_files) {
   load();

@@ -96,7 +96,7 @@ class OwnWords {
     result_.push_back(argument);
     const PipelineParameter* const parameter = parameter_of(name);
     if (equals == std::string::npos && takes_value_(name))
-      if (const auto value = next()) result_.push_back(*value);
+      if (const auto own = next()) result_.push_back(*own);
     if (parameter != nullptr && parameter->several) repeated_ = name;
   }
   // "-ax" is -a and -x; what is left behind one that takes a value is its value.

@@ -42,7 +42,10 @@ std::string ResolvingScope::expanded(const Draft& about, const std::string& what
 bool ResolvingScope::ask_for(const std::string& text) const {
   const std::string name = sole_reference(text);
   for (const PipelineParameter& parameter : pipeline.parameters)
-    if (parameter.name == name && parameter.type != SLUICE_BOOL) return sluice::ask_for(parameter, diagnostics), true;
+    if (parameter.name == name && parameter.type != SLUICE_BOOL) {
+      if (!ask_for(parameter.default_text.value_or(""))) sluice::ask_for(parameter, diagnostics);  // else that one is the same
+      return true;
+    }
   return false;
 }
 

@@ -15,12 +15,17 @@ namespace {
 void check_rules(const ResolvingScope& scope, const Draft& from, const ResolvedStage& stage) {
   const sluice_stage_descriptor& descriptor = *from.entry.descriptor;
   if (descriptor.check == nullptr) return;
+  const auto given = [&](const WrittenValue& value) { return scope.overrides.parameters.contains(sole_reference(value.text)); };
+  // Nothing more is said of options that are wrong already.
+  for (const auto& [name, value] : from.written->params)
+    for (const Diagnostic& said : scope.diagnostics.list())
+      if (given(value) && said.severity == Severity::error && said.message.starts_with(scope.overrides.name_at_place(sole_reference(value.text))))
+        return;
   sluice_error problem{};
   if (descriptor.check(stage.values.data(), sizeof(sluice_value), &problem) == SLUICE_OK) return;
   // What the command line says is wrong there, and not in the file.
   for (const auto& [name, value] : from.written->params)
-    if (scope.overrides.parameters.contains(sole_reference(value.text)))
-      return scope.diagnostics.error(scope.overrides.place_of(sole_reference(value.text)), "", problem.message, problem.remedy);
+    if (given(value)) return scope.diagnostics.error(scope.overrides.place_of(sole_reference(value.text)), "", problem.message, problem.remedy);
   scope.error(from, from.written->where, problem.message, problem.remedy);
 }
 

@@ -195,7 +195,8 @@ void check_files(const std::vector<PlannedFile>& files, Missing missing, Diagnos
                               ", and this one would remove it",
                           "rename it first");
     for (const Seen& input : inputs)
-      if (outputs[i].identity.key() == input.identity.key()) refuse(outputs[i], input, "also an input");
+      if (outputs[i].identity.key() == input.identity.key() && !(outputs[i].file->side && input.file->side))
+        refuse(outputs[i], input, "also an input");
     const auto is_same = [&](const Seen& other) {  // what goes with the same file is said with it
       return outputs[i].identity.key() == other.identity.key() && !(outputs[i].file->side && other.file->side && &outputs[i] != &other);
     };

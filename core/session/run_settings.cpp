@@ -91,7 +91,7 @@ std::string spelled(const std::string& name, Spelling spelling) { return spellin
 std::vector<PlannedFile> RunSettings::files(ProfileUse use) const {
   std::vector<PlannedFile> files;
   const auto writes = [&](const std::string& file, const char* name) {
-    if (!file.empty()) files.push_back({file, FileUse::writes, true, false, spelled(name)});
+    if (!file.empty()) files.push_back({file, FileUse::writes, false, false, spelled(name)});
   };
   for (const std::string& report : reports)
     for (const std::string& file : files_of_report(report)) writes(file, "report");

@@ -170,8 +170,7 @@ TEST_CASE("an option that may be repeated takes several values, and every missin
   for (const char* file : {"--reference: cannot open 'no.fa'", "'a.fq'", "'b.fq'"}) CHECK(several.says(file));
   CHECK(run({"run", "--reads", "a.fq", "map", "--reference", "no.fa", "b.fq"}).says("unexpected argument 'b.fq'"));
   const auto required = run({"run", "methylation", "--alignments", "no.bam"});
-  for (const char* line : {"--signal is required", "--reference is required", "cannot open 'no.bam'"})
-    CHECK(required.says(line));
+  for (const char* line : {"--signal is required", "--reference is required", "cannot open 'no.bam'"}) CHECK(required.says(line));
 }
 
 TEST_CASE("the help is in groups, no wider than 80 columns, with an example") {
