@@ -22,6 +22,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "alignment_writer/tagged_bam_writer.hpp"
+
 namespace sluice::alignment_writer {
 namespace {
 
@@ -228,5 +230,5 @@ class BamWriter {
 }  // namespace
 }  // namespace sluice::alignment_writer
 
-SLUICE_PLUGIN_WITH(sluice::file_joining<sluice::alignment_writer::BamWriter>, "alignment_writer", "0.1.0", "MIT",
-                   sluice::alignment_writer::BamWriter);
+SLUICE_PLUGIN_WITH((sluice::file_joining<sluice::alignment_writer::BamWriter, sluice::alignment_writer::TaggedBamWriter>), "alignment_writer",
+                   "0.1.0", "MIT", sluice::alignment_writer::BamWriter, sluice::alignment_writer::TaggedBamWriter);

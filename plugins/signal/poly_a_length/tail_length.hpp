@@ -14,6 +14,7 @@ struct TailLength {
   static constexpr std::int32_t no_adapter = -1, no_tail = 0;
   std::int32_t bases = no_adapter;    // above 0: of the tail
   std::int64_t begin = -1, end = -1;  // samples; -1: not found
+  std::int64_t anchor = -1;           // sample behind which the tail was looked for; -1: nowhere
 };
 
 enum class Front : std::uint8_t { whole, cut };  // cut: the signal begins behind the adapter

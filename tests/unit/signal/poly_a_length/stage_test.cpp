@@ -51,7 +51,7 @@ TEST_CASE("the basecaller's word is taken, and other chemistries are refused") {
   CHECK(said.batches.at(0).view().column<std::int32_t>("poly_a_bases")[1] == 37);
   CHECK(said.batches.at(0).view().text("poly_a_source")[0] == "signal");
   CHECK(said.batches.at(0).view().text("poly_a_source")[1] == "basecaller");
-  CHECK(lengths(reads().build(), "dna_r10").run().status == SLUICE_ERROR_USAGE);
+  CHECK(lengths(reads().build(), "dna_r9").run().status == SLUICE_ERROR_USAGE);
   CHECK(contract_problems(plugin(),
                           {{"poly_a_length", {.parameters = {}, .resources = {{"signal", signal_file("rna_004")}}, .batches = {reads().build()}}}}) ==
         std::vector<std::string>{});
