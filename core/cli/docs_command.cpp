@@ -66,6 +66,14 @@ Pages all_pages(const Registry& registry, Diagnostics& diagnostics) {
   return pages;
 }
 
+Pages manual_pages() {
+  Pages pages = {{"sluice.1", manual_page(SLUICE_VERSION)}};
+  Diagnostics ignored;  // of files of the user's own; `sluice check` tells
+  for (const fs::path& file : shipped_pipelines())
+    pages["sluice-" + file.stem().string() + ".1"] = manual_page(SLUICE_VERSION, load_pipeline_file(file, ignored));
+  return pages;
+}
+
 std::string content_of(const fs::path& file) {
   std::ifstream stream(file, std::ios::binary);
   return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
@@ -113,12 +121,13 @@ int docs_command(const Arguments& arguments) {
   std::vector<std::string> plugin_dirs;
   std::string folder;
   bool check = false, manual = false;
-  app.add_option("folder", folder, "index.md, stages/ and pipelines/ are written here")->type_name("FOLDER");
+  app.add_option("folder", folder, "index.md, stages/ and pipelines/ are written here, or the manual pages")->type_name("FOLDER");
   app.add_flag("--check", check, "write nothing; return 1 when a page is missing or out of date");
-  app.add_flag("--manual", manual, "print the manual page sluice(1) instead");
+  app.add_flag("--manual", manual, "print the manual page sluice(1) instead; with a folder: write it, and sluice-PIPELINE(1) of every pipeline");
   add_plugin_dir(app, plugin_dirs);
   if (const auto ended = parse_options(app, arguments)) return *ended;
-  if (manual) return std::fputs(manual_page(SLUICE_VERSION).c_str(), stdout), exit_ok;
+  if (manual && folder.empty()) return std::fputs(manual_page(SLUICE_VERSION).c_str(), stdout), exit_ok;
+  if (manual) return write(app, folder, manual_pages());
   if (folder.empty()) return print_error(app, "no folder is named", "sluice docs FOLDER"), exit_usage;
 
   const Registry registry = load_plugins(plugin_dirs);

@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "cli/option_parser.hpp"
+#include "config/text_fields.hpp"
 
 namespace sluice::cli {
 namespace {
@@ -21,11 +22,30 @@ std::string term_of(const CLI::Option& option) {
   return option.get_items_expected_min() > 0 ? term + " " + option.get_type_name() : term;
 }
 
-std::string entry(const CLI::Option& option, std::size_t width) {
+// What --help says of an option that --help-all says more of: "what it is; more of it [required, a|b, may be repeated, default a]" without what
+// is behind the semicolon, with what has to be known to give it; of lines "  NAME: what it is" the names.
+std::string brief(const std::string& description) {
+  std::string text = description.substr(0, description.find('\n')), facts, kept, names;
+  for (std::size_t at = description.find("\n  "); at != std::string::npos; at = description.find("\n  ", at + 1))
+    names += (names.empty() ? ": " : ", ") + description.substr(at + 3, description.find(':', at) - at - 3);
+  if (const std::size_t begin = text.rfind('['); begin != std::string::npos && begin > 0 && text.ends_with(']')) {
+    facts = text.substr(begin + 1, text.size() - begin - 2);
+    text.resize(begin - 1);
+  }
+  for (const char* more : {"; ", " (minimap2"}) text = text.substr(0, text.find(more));
+  for (const std::string& fact : text_fields(facts, ',')) {
+    const std::string one = fact.substr(fact.starts_with(' ') ? 1 : 0);
+    if (one == "required" || one.starts_with("default ") || one.find('|') != std::string::npos) kept += (kept.empty() ? " [" : ", ") + one;
+  }
+  return text + names + kept + (kept.empty() ? "" : "]");
+}
+
+std::string entry(const CLI::Option& option, std::size_t width, bool is_whole) {
   std::string text = "  " + term_of(option);
   text += text.size() + 2 > term_columns ? "\n" + std::string(term_columns, ' ') : std::string(term_columns - text.size(), ' ');
   const std::string initial = option.get_default_str();
-  return text + wrapped(option.get_description() + (initial.empty() ? "" : " [default " + initial + "]"), width - term_columns, term_columns) + "\n";
+  const std::string description = option.get_description() + (initial.empty() ? "" : " [default " + initial + "]");
+  return text + wrapped(is_whole ? description : brief(description), width - term_columns, term_columns) + "\n";
 }
 
 std::string usage_of(const CLI::App& app, const std::string& arguments) {
@@ -88,19 +108,20 @@ std::string HelpText::make_help(const CLI::App* app, std::string, CLI::AppFormat
   const std::size_t width = help_width();
   std::string text = wrapped(app->get_description(), width, 0) + "\n\n" + usage_of(*app, arguments_);
   if (!example_.empty()) text += "\nExample:\n  " + wrapped(example_, width - 8, 6) + "\n";
+  const bool is_whole = mode == CLI::AppFormatMode::All || app->get_help_all_ptr() == nullptr;
   std::size_t hidden = 0;
   for (const std::string& group : app->get_groups()) {
     std::string entries;
     std::size_t count = 0;
     for (const CLI::Option* option : shown_options(*app))
-      if (option->get_group() == group) entries += entry(*option, width), ++count;
+      if (option->get_group() == group) entries += entry(*option, width, is_whole), ++count;
     if (mode != CLI::AppFormatMode::All && (group == everything_else || group == running_in_detail))
       hidden += count;
     else if (count > 0)
       text += "\n" + group + ":\n" + entries;
   }
-  if (!app->get_footer().empty()) text += filled(app->get_footer(), width);
-  if (hidden > 0) text += "\n" + wrapped("--help-all shows " + std::to_string(hidden) + " more options.", width, 0) + "\n";
+  if (!app->get_footer().empty() && is_whole) text += filled(app->get_footer(), width);
+  if (hidden > 0) text += "\n" + wrapped("--help-all shows " + std::to_string(hidden) + " more options, and says more of each.", width, 0) + "\n";
   return text;
 }
 

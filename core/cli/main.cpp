@@ -4,17 +4,23 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <iterator>
+#include <map>
 #include <new>
+#include <sstream>
 #include <system_error>
 
 #include "cli/commands.hpp"
+#include "cli/help_text.hpp"
 #include "cli/run_ending.hpp"
+#include "config/own_words.hpp"
 #include "config/pipeline.hpp"
 #include "device/device.hpp"
 #include "device/device_opening.hpp"
@@ -45,19 +51,31 @@ const std::vector<Command>& commands() {
 namespace {
 
 void print_usage(std::FILE* stream) {
-  std::fprintf(stream, "sluice %s: pipelines for nanopore and other long-read data\n\nUsage: sluice COMMAND [ARGUMENTS]\n\n", SLUICE_VERSION);
-  std::fprintf(stream, "Pipelines:\n");
+  std::fprintf(stream, "sluice %s: pipelines for nanopore and other long-read data\n\nUsage: sluice COMMAND [ARGUMENTS]\n", SLUICE_VERSION);
+  constexpr std::size_t begin = 25;
+  const auto line = [&](const std::string& name, const std::string& summary) {
+    std::string text = "  " + name;
+    text.resize(std::max(begin, text.size() + 1), ' ');
+    return text + wrapped(summary, help_width() - begin, begin) + "\n";
+  };
   Diagnostics ignored;
-  for (const auto& file : shipped_pipelines())
-    std::fprintf(stream, "  %-22s %s\n", file.stem().c_str(), load_pipeline_file(file, ignored).summary.c_str());
+  std::map<std::string, std::string> groups;  // the lines below each heading
+  for (const auto& file : shipped_pipelines()) {
+    const WrittenPipeline pipeline = load_pipeline_file(file, ignored);
+    groups[pipeline.group.empty() ? "Your own" : pipeline.group] += line(file.stem().string(), pipeline.summary);
+  }
+  for (const auto& [heading, lines] : groups) std::fprintf(stream, "\n%s:\n%s", heading.c_str(), lines.c_str());
   std::fprintf(stream, "\nAround them:\n");
-  for (const Command& command : commands()) std::fprintf(stream, "  %-22s %s\n", command.name, command.summary);
-  std::fprintf(stream, "\n'sluice COMMAND --help' describes each.\n");
+  for (const Command& command : commands()) std::fputs(line(command.name, command.summary).c_str(), stream);
+  std::fprintf(
+      stream,
+      "\n'sluice COMMAND --help' describes each. Commands of minimap2, samtools, f5c, racon, modkit and others may be typed behind 'sluice'.\n");
 }
 
 int dispatch(const Arguments& all) {
   if (all.empty()) return print_usage(stderr), exit_usage;
   const std::string& name = all.front();
+  if (name == "help" && all.size() > 1) return dispatch({all[1], "--help"});
   if (name == "--help" || name == "-h" || name == "help") return print_usage(stdout), exit_ok;
   if (name == "--version") return std::printf("sluice %s\n", SLUICE_VERSION), exit_ok;
   std::vector<std::string> names;
@@ -68,6 +86,15 @@ int dispatch(const Arguments& all) {
   for (const auto& file : shipped_pipelines()) {
     if (file.stem() == name) return pipeline_command(all);
     names.push_back(file.stem().string());
+  }
+  if (const auto peer = peer_command(all)) {
+    Arguments ours(all.begin() + static_cast<std::ptrdiff_t>(peer->words), all.end());
+    const bool is_done_here = peer->answer.empty() || kind_of_habit(peer->answer) == HabitKind::replaced;
+    if (!is_done_here) return std::fprintf(stderr, "sluice: %s\n", peer->answer.c_str()), exit_usage;
+    std::istringstream options(peer->answer);
+    ours.insert(ours.begin(), std::istream_iterator<std::string>(options), {});
+    ours.insert(ours.begin(), peer->pipeline);
+    return pipeline_command(ours);
   }
   std::string remedy = "'sluice --help' lists the commands";
   if (const std::string near = nearest_name(name, names); !near.empty()) remedy = "did you mean '" + near + "'?";

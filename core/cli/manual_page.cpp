@@ -5,6 +5,7 @@
 #include <cctype>
 
 #include "cli/option_parser.hpp"
+#include "cli/pipeline_arguments.hpp"
 #include "config/pipeline.hpp"
 
 namespace sluice::cli {
@@ -39,6 +40,23 @@ std::string option_term(const CLI::Option& option) {
   return term;
 }
 
+std::string heading(const std::string& title, const std::string& version) {
+  return ".\\\" Written by `sluice docs --manual`: change the commands, not this file.\n.TH " + title + " 1 \"\" \"sluice " + version +
+         "\" \"User Commands\"\n";
+}
+
+// Those that an app shows, below the headings of their groups.
+std::string options_of(const CLI::App& app) {
+  std::string text;
+  for (const std::string& group : app.get_groups()) {
+    std::string options;
+    for (const CLI::Option* option : shown_options(app))
+      if (option->get_group() == group && !option->check_lname("help")) options += item(option_term(*option), option->get_description());
+    if (!options.empty()) text += ".SS " + plain(group) + "\n" + options;
+  }
+  return text;
+}
+
 std::string command_part(const Command& command) {
   std::string arguments, options;
   look_at_options(command, {}, [&](const CLI::App& app) {
@@ -55,10 +73,7 @@ std::string command_part(const Command& command) {
 }  // namespace
 
 std::string manual_page(const std::string& version) {
-  std::string page =
-      ".\\\" Written by `sluice docs --manual`: change the commands, not this file.\n"
-      ".TH SLUICE 1 \"\" \"sluice " +
-      version + "\" \"User Commands\"\n";
+  std::string page = heading("SLUICE", version);
   page += section("NAME") + "sluice \\- pipelines for nanopore and other long\\-read data\n";
   page += section("SYNOPSIS") + ".B sluice\n\\fICOMMAND\\fR [\\fIARGUMENTS\\fR]\n";
   page +=
@@ -89,6 +104,19 @@ std::string manual_page(const std::string& version) {
           item(plain("~/.local/share/sluice/models"), "k-mer models that 'sluice model add' keeps") +
           item(plain("~/.cache/sluice/machine_profile.json"), "what 'sluice bench --calibrate' has measured");
   return page;
+}
+
+std::string manual_page(const std::string& version, const WrittenPipeline& pipeline) {
+  const std::string name = "sluice-" + pipeline.name;
+  std::string page = heading(name, version);
+  page += section("NAME") + plain(name) + " \\- " + plain(pipeline.summary) + "\n";
+  page += section("SYNOPSIS") + bold("sluice " + pipeline.name) + " " + plain(usage_of(pipeline)) + "\n";
+  page += section("DESCRIPTION") + plain(pipeline.doc) + "\n" + section("EXAMPLE") + ".nf\n" + plain(pipeline.example) + "\n.fi\n";
+  page += section("OPTIONS");
+  look_at_options(commands().front(), {pipeline.name}, [&](const CLI::App& app) { page += options_of(app); });
+  if (!pipeline.habits.empty()) page += section("OPTIONS OF OTHER PROGRAMS");
+  for (const auto& [option, here] : pipeline.habits) page += item(bold(option), here);
+  return page + section("SEE ALSO") + bold("sluice") + "(1)\n";
 }
 
 }  // namespace sluice::cli

@@ -24,7 +24,9 @@ std::vector<std::string> option_names(const CLI::App& app) {
 
 bool looks_like_option(const std::string& argument) { return argument.size() > 1 && argument.front() == '-'; }
 
-std::string help_hint(const CLI::App& app) { return "'" + app.get_name() + " --help' lists the options"; }
+std::string help_hint(const CLI::App& app) {
+  return "'" + app.get_name() + (app.get_help_all_ptr() == nullptr ? " --help" : " --help-all") + "' lists the options";
+}
 
 using Habits = std::map<std::string, std::string>;
 
@@ -53,7 +55,7 @@ int unknown_argument(const CLI::App& app, const std::vector<std::string>& rest, 
     const std::string name = argument.substr(0, argument.find('='));
     const std::string here = meant_by(app, name, habits), near = nearest_name(name, known);
     if (said && here.empty() && near.empty()) continue;  // more than one line about the manual is no help
-    print_error(app, "unknown option '" + name + "'",
+    print_error(app, (habits.contains(name) ? "no option '" : "unknown option '") + name + "'",
                 !here.empty()   ? "here: " + here
                 : !near.empty() ? "did you mean '" + near + "'?"
                                 : help_hint(app));

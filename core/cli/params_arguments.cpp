@@ -48,7 +48,7 @@ bool contains(const std::vector<std::string>& names, const std::string& name) { 
 void PipelineArguments::apply_params() {
   if (params_file_.empty()) return;
   const ParamsFile params = load_params_file(params_file_, diagnostics_);
-  for (const auto& [name, given] : params.parameters) give_parameter(name, given);
+  for (const auto& [name, given] : params.parameters) give_parameter(written_.present_name(name), given);
   for (const auto& [name, given] : params.run) give_run_option(name, given);
 }
 
@@ -61,7 +61,7 @@ void PipelineArguments::give_parameter(const std::string& name, const GivenValue
     diagnostics_.error(given.where, "", "the pipeline '" + written_.name + "' has no parameter '" + name + "'",
                        contains(run, name) ? "it is an option of the run: put it under [run]"
                        : !near.empty()     ? "did you mean '" + near + "'?"
-                                           : "'sluice run " + written_.name + " --help' lists them, with '_' for '-'");
+                                           : "'sluice run " + written_.name + " --help-all' lists them, with '_' for '-'");
     return;
   }
   const auto declared =
@@ -83,7 +83,7 @@ void PipelineArguments::give_run_option(const std::string& name, const GivenValu
     const std::string near = nearest_name(name, known);
     return wrong("'" + name + "' is no option of a run", is_parameter    ? "it is a parameter of the pipeline: put it above [run]"
                                                          : !near.empty() ? "did you mean '" + near + "'?"
-                                                                         : "'sluice run --help' lists them, with '_' for '-'");
+                                                                         : "'sluice run --help-all' lists them, with '_' for '-'");
   }
   CLI::Option& option = *app_.get_option("--" + kebab_case(name));
   const bool is_flag = option.get_items_expected_max() == 0, takes_several = option.get_expected_max() > 1;

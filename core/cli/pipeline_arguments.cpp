@@ -14,12 +14,26 @@
 #include "config/own_words.hpp"
 #include "config/parameter_ties.hpp"
 #include "config/parameter_value.hpp"
+#include "config/stage_draft.hpp"
 #include "run/run.hpp"
 #include "session/exit_code.hpp"
 #include "session/run_settings.hpp"
 
 namespace sluice::cli {
 namespace {
+
+// The place of the first argument that is neither an option nor an option's value. `known`: which of the command's own options have values.
+std::optional<std::size_t> place_of_name(const Arguments& arguments, const CLI::App& known) {
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const std::string& argument = arguments[i];
+    if (argument == "-" || !argument.starts_with("-")) return i;
+    if (argument.find('=') != std::string::npos) continue;
+    const CLI::Option* option = known.get_option_no_throw(argument);
+    const bool has_value = option == nullptr || option->get_items_expected_min() > 0;  // unknown: most pipeline parameters have one
+    if (has_value) ++i;
+  }
+  return std::nullopt;
+}
 
 // "@LIST" of a pipe is read here, once for all who ask for the inputs' names; anything else is given back as it is.
 std::string names_in_passing_list(const std::string& input) {
@@ -50,25 +64,13 @@ std::string option_help(const PipelineParameter& parameter) {
     add("by the ending of --" + kebab_case(parameter.by_ending->of) + (initial.empty() ? "" : ", else " + initial));
   else if (parameter.type == SLUICE_BOOL && initial == "true")
     add("holds unless --no-" + kebab_case(parameter.name));
+  else if (const std::string other = sole_reference(initial); !other.empty())
+    add("default: what --" + kebab_case(other) + " says");
   else if (parameter.type != SLUICE_BOOL && !initial.empty())
     add("default " + initial);
   if (!parameter.needs.empty() && !parameter.help.starts_with("with")) add("only " + needs_text(parameter));
   if (!facts.empty()) text += (text.empty() ? "[" : " [") + facts + "]";
   return text;
-}
-
-// "[options] REFERENCE READS..."
-std::string usage_of(const WrittenPipeline& pipeline) {
-  std::string usage = pipeline.name.empty() ? "" : "[options]";
-  for (const std::string& name : pipeline.positionals)
-    for (const PipelineParameter& p : pipeline.parameters) {
-      if (p.name != name) continue;
-      std::string text = kebab_case(name);
-      std::transform(text.begin(), text.end(), text.begin(), [](char c) { return static_cast<char>(std::toupper(static_cast<unsigned char>(c))); });
-      if (p.several) text += "...";
-      usage += p.required ? " " + text : " [" + text + "]";
-    }
-  return usage;
 }
 
 const char* value_name(sluice_value_type type) {
@@ -101,6 +103,19 @@ std::string fault_of_flag_value(const CLI::App& app, const std::string& flag, co
 
 }  // namespace
 
+std::string usage_of(const WrittenPipeline& pipeline) {
+  std::string usage = pipeline.name.empty() ? "" : "[options]";
+  for (const std::string& name : pipeline.positionals)
+    for (const PipelineParameter& p : pipeline.parameters) {
+      if (p.name != name) continue;
+      std::string text = kebab_case(name);
+      std::transform(text.begin(), text.end(), text.begin(), [](char c) { return static_cast<char>(std::toupper(static_cast<unsigned char>(c))); });
+      if (p.several) text += "...";
+      usage += p.required ? " " + text : " [" + text + "]";
+    }
+  return usage;
+}
+
 CLI::Option* add_plugin_dir(CLI::App& app, std::vector<std::string>& plugin_dirs) {
   return app.add_option("--plugin-dir", plugin_dirs, "load plugins from this folder first (may be repeated)")
       ->type_name("DIR")
@@ -125,35 +140,18 @@ void PipelineArguments::add_options(CLI::App& app) {
   app.set_help_all_flag("--help-all", "show every option");
   app.add_option("--device", device_, "where stages run: auto, cpu, cuda, cuda:N")->type_name("DEVICE")->default_str("auto");
   app.add_option("--params", params_file_, "values of the parameters, and under [run] of these options, as TOML; the command line goes before it")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->group(running_in_detail);
   add_plugin_dir(app, plugin_dirs_)->group(running_in_detail);
 }
 
-// The place of the first argument that is neither an option nor an option's value.
-std::optional<std::size_t> PipelineArguments::find_name() {
-  CLI::App scout;  // knows which of the command's own options have values
-  add_options(scout);
-  for (std::size_t i = 0; i < arguments_.size(); ++i) {
-    const std::string& argument = arguments_[i];
-    if (argument == "-" || !argument.starts_with("-")) return i;
-    if (argument.find('=') != std::string::npos) continue;
-    const CLI::Option* option = scout.get_option_no_throw(argument);
-    const bool has_value = option == nullptr || option->get_items_expected_min() > 0;  // unknown: most pipeline parameters have one
-    if (has_value) ++i;
-  }
-  return std::nullopt;
-}
-
-// The pipeline's name, and what else was said in the words of its options.
-Arguments PipelineArguments::own_arguments() {
-  const auto name_place = find_name();
+// The pipeline's name, and what else was said in the words of its options. `known` has the command's own.
+Arguments PipelineArguments::own_arguments(const CLI::App& known, std::optional<std::size_t> name_place) const {
   if (!name_place) return arguments_;
-  CLI::App scout;
-  add_options(scout);
   const auto takes_value = [&](const std::string& option) {
     for (const PipelineParameter& p : written_.parameters)
       if ("--" + kebab_case(p.name) == option) return p.type != SLUICE_BOOL;
-    const CLI::Option* own = scout.get_option_no_throw(option);
+    const CLI::Option* own = known.get_option_no_throw(option);
     return own != nullptr && own->get_items_expected_min() > 0;
   };
   Arguments others = arguments_;
@@ -163,10 +161,7 @@ Arguments PipelineArguments::own_arguments() {
   return result;
 }
 
-void PipelineArguments::read_pipeline() {
-  const auto place = find_name();
-  if (!place) return;
-  const std::string& name = arguments_[*place];
+void PipelineArguments::read_pipeline(const std::string& name) {
   if (name == "-") {
     std::string text;
     char buffer[4096];
@@ -220,10 +215,12 @@ void PipelineArguments::add_parameters() {
 }
 
 std::optional<int> PipelineArguments::parse() {
-  read_pipeline();
+  CLI::App own;
+  add_options(own);
+  const auto place = place_of_name(arguments_, own);
+  if (place) read_pipeline(arguments_[*place]);
   if (diagnostics_.has_errors() && written_.stages.empty()) return print(diagnostics_), exit_usage;
   // One that is called by its name is as good as a command.
-  const auto place = find_name();
   const bool has_name = place && arguments_[*place] == written_.name;
   if (has_name) app_.name(app_.get_name() + " " + written_.name);
   app_.formatter(std::make_shared<HelpText>((has_name || written_.name.empty() ? "" : written_.name + " ") + usage_of(written_), written_.example));
@@ -234,7 +231,7 @@ std::optional<int> PipelineArguments::parse() {
   app_.option_defaults()->group("How to run it");
   add_options(app_);
   app_.set_help_flag("-h,--help", "show this");
-  if (const auto ended = parse_options(app_, own_arguments(), written_.habits)) {
+  if (const auto ended = parse_options(app_, own_arguments(own, place), written_.habits)) {
     if (*ended != exit_ok) print(diagnostics_);
     return ended;
   }

@@ -28,6 +28,9 @@ namespace sluice::cli {
 Registry load_plugins(const std::vector<std::string>& plugin_dirs);
 CLI::Option* add_plugin_dir(CLI::App& app, std::vector<std::string>& plugin_dirs);
 
+// "[options] REFERENCE [READS...]"
+std::string usage_of(const WrittenPipeline& pipeline);
+
 class PipelineArguments {
  public:
   // add_own_options: the command's own ones, bound to variables that outlive this. It is called twice: finding the pipeline's name needs
@@ -59,11 +62,10 @@ class PipelineArguments {
   const std::string& next_steps() const { return written_.next_steps; }
 
  private:
-  void read_pipeline();
+  void read_pipeline(const std::string& name);
   void add_parameters();
   void add_options(CLI::App& app);
-  std::optional<std::size_t> find_name();
-  Arguments own_arguments();
+  Arguments own_arguments(const CLI::App& known, std::optional<std::size_t> name_place) const;
   void apply_params();
   void give_parameter(const std::string& name, const GivenValue& given);
   void give_run_option(const std::string& name, const GivenValue& given);

@@ -9,6 +9,7 @@
 #include <optional>
 #include <sluice/staged_file.hpp>
 
+#include "cli/help_text.hpp"
 #include "cli/pipeline_arguments.hpp"
 #include "cli/run_ending.hpp"
 #include "cli/run_options.hpp"
@@ -59,16 +60,22 @@ struct Invocation {
   const RunEnding& ending;
 };
 
+// What is said when a run has ended, broken between words where the console is a terminal.
+std::string fitted(const Console& console, const std::string& line) {
+  const std::size_t indent = line.find_first_not_of(' ') + 2;
+  return console.is_terminal() && console.width() > 2 * indent ? wrapped(line, console.width() - indent, indent) : line;
+}
+
 void say_end(Console& console, const Invocation& command, const Plan& plan, const Session& session, const SessionEnd& end, int code) {
   for (const std::string& problem : end.unwritten) console.line("sluice run: " + problem);
   if (code == exit_closed_pipe) return say_what_the_reader_left(console, plan, command.pipeline.registry());
   if (!command.quiet)
-    for (const std::string& line : end.summary) console.line(line);
-  for (const std::string& hint : end.hints) console.line(level_prefix(SLUICE_LOG_WARNING) + hint);
+    for (const std::string& line : end.summary) console.line(fitted(console, line));
+  for (const std::string& hint : end.hints) console.line(fitted(console, level_prefix(SLUICE_LOG_WARNING) + hint));
   if (!command.quiet && code == exit_ok && session.is_shard())
     console.line("next: sluice merge --output FILE SHARD..., when all " + std::to_string(session.settings().options.parts) + " shards are there");
   else if (!command.quiet && code == exit_ok && !command.pipeline.next_steps().empty())
-    console.line("next: " + command.pipeline.next_steps());
+    console.line(fitted(console, "next: " + command.pipeline.next_steps()));
   say_how_it_ended(console, end.result, code == exit_interrupted);
   if (!end.emptiness.empty()) console.line("sluice run: nothing was produced: " + end.emptiness + " (--allow-empty accepts that)");
   if (end.failed_share)

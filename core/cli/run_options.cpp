@@ -22,8 +22,9 @@ void RunArguments::add_to(CLI::App& app) {
       ->allow_extra_args(false)
       ->type_name("FILE");
   add(app, "--trace", "trace", "write a Chrome trace of every call; .gz: gzip", "FILE")->group(running_in_detail);
-  add(app, "--account", "account", "write a table of every row that is not in the output, with the reason; .gz: gzip", "FILE");
-  add(app, "--max-bad-reads", "max_bad_reads", "return 3 when a larger fraction of the rows failed", "FRACTION");
+  add(app, "--account", "account", "write a table of every row that is not in the output, with the reason; .gz: gzip", "FILE")
+      ->group(running_in_detail);
+  add(app, "--max-bad-reads", "max_bad_reads", "return 3 when a larger fraction of the rows failed", "FRACTION")->group(running_in_detail);
   app.add_flag("--allow-empty", allow_empty_, "return 0, not 3, when the run produced nothing")->group(running_in_detail);
   app.add_flag("--quiet", quiet, "no progress, no summary; warnings and errors remain");
   add(app, "--log-level", "log_level", "debug, info, warning or error", "LEVEL")->default_str("info")->group(running_in_detail);
@@ -54,8 +55,8 @@ void RunArguments::add_shard_to(CLI::App& app) {
 void RunArguments::add_resume_to(CLI::App& app) {
   app.add_flag("--resume", resume_, "go on where a run of the same command was killed, failed or was interrupted; the outputs have the same bytes");
   add(app, "--checkpoint", "checkpoint",
-      "seconds between two points that --resume can go on from, at least; 0: none. Left out: 30, or more if they took over 1 % of the run",
-      "SECONDS");
+      "seconds between two points that --resume can go on from, at least; 0: none. Left out: 30, or more if they took over 1 % of the run", "SECONDS")
+      ->group(running_in_detail);
 }
 
 RunSettings RunArguments::settings(Diagnostics& diagnostics) const {

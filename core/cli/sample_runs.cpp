@@ -21,7 +21,8 @@ std::string of_sample(const std::string& name) { return "sample '" + name + "': 
 void check_columns(const SampleTable& table, const std::string& file, const PipelineArguments& pipeline, Diagnostics& diagnostics) {
   std::vector<std::string> names;
   for (const PipelineParameter& parameter : pipeline.written().parameters) names.push_back(parameter.name);
-  for (const std::string& column : table.columns) {
+  for (const std::string& written : table.columns) {
+    const std::string& column = pipeline.written().present_name(written);
     if (std::find(names.begin(), names.end(), column) == names.end()) {
       const std::string near = nearest_name(column, names);
       diagnostics.error({file, 0, 0}, "", "the pipeline '" + pipeline.written().name + "' has no parameter '" + column + "'",
@@ -35,8 +36,8 @@ void check_columns(const SampleTable& table, const std::string& file, const Pipe
 Overrides overrides_of(const Sample& sample, const PipelineArguments& pipeline) {
   Overrides overrides = pipeline.overrides(Missing::error);
   for (const auto& [name, value] : sample.parameters) {
-    overrides.parameters[name] = value;
-    overrides.places[name] = sample.where;
+    overrides.parameters[pipeline.written().present_name(name)] = value;
+    overrides.places[pipeline.written().present_name(name)] = sample.where;
   }
   for (auto& [name, value] : overrides.parameters) value = with_sample(value, sample.name);
   for (std::string& set : overrides.set) set = with_sample(set, sample.name);
@@ -147,7 +148,7 @@ std::vector<SampleRun> plan_samples(PipelineArguments& pipeline, const std::stri
   if (!pipeline.params_file().empty()) tables.push_back(pipeline.params());
   files.add("", std::move(tables));
   Diagnostics of_files;
-  check_files(files.files(), Missing::error, of_files);
+  check_files(files.files(), Missing::error, of_files, "put {sample} into its name, which stands for each sample's");
   problems.print();
   print(of_files);
   if (!is_connected) pipeline.print_plugin_problems();

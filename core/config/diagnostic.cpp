@@ -71,6 +71,16 @@ std::string Diagnostic::text() const {
   return result;
 }
 
+void Diagnostics::add(Diagnostic diagnostic) {
+  const auto is_same = [&](const Diagnostic& said) {
+    return said.message == diagnostic.message && said.stage == diagnostic.stage && said.where.line == diagnostic.where.line &&
+           said.where.column == diagnostic.where.column && said.where.file == diagnostic.where.file;
+  };
+  // Only the last ones are looked at: a hostile file has thousands.
+  const std::size_t looked_at = std::min<std::size_t>(list_.size(), 64);
+  if (std::none_of(list_.end() - static_cast<std::ptrdiff_t>(looked_at), list_.end(), is_same)) list_.push_back(std::move(diagnostic));
+}
+
 bool Diagnostics::has_errors() const {
   return std::any_of(list_.begin(), list_.end(), [](const Diagnostic& d) { return d.severity == Severity::error; });
 }

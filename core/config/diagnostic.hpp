@@ -30,16 +30,18 @@ struct Diagnostic {
 
 class Diagnostics {
  public:
+  // What has been said of the same place is not said again.
   void error(Location where, std::string stage, std::string message, std::string remedy = {}) {
-    list_.push_back({Severity::error, std::move(where), std::move(stage), std::move(message), std::move(remedy)});
+    add({Severity::error, std::move(where), std::move(stage), std::move(message), std::move(remedy)});
   }
   void warning(Location where, std::string stage, std::string message, std::string remedy = {}) {
-    list_.push_back({Severity::warning, std::move(where), std::move(stage), std::move(message), std::move(remedy)});
+    add({Severity::warning, std::move(where), std::move(stage), std::move(message), std::move(remedy)});
   }
   bool has_errors() const;
   const std::vector<Diagnostic>& list() const { return list_; }
 
  private:
+  void add(Diagnostic diagnostic);
   std::vector<Diagnostic> list_;
 };
 

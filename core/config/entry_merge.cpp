@@ -170,6 +170,8 @@ TomlMember* member_of(TomlNode& table, const std::string& key) { return const_ca
 
 TomlNode merged(TakenOver below, const TomlNode& over, Diagnostics& diagnostics) {
   TomlNode result = below.base;
+  // The commands of other programs stay with the pipeline that was made for them.
+  if (TomlMember* head = member_of(result, "pipeline")) std::erase_if(head->value.members, [](const TomlMember& key) { return key.key == "peers"; });
   for (const Section& section : sections) {
     const TomlMember* own = find(over, section.key);
     TomlMember* there = member_of(result, section.key);

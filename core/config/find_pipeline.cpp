@@ -108,6 +108,24 @@ fs::path find_pipeline(const std::string& name_or_file, Diagnostics& diagnostics
   return {};
 }
 
+std::optional<PeerCommand> peer_command(const std::vector<std::string>& words) {
+  std::string typed;
+  for (const std::string& word : words) typed += word + " ";
+  std::string name = words.front();
+  std::replace(name.begin(), name.end(), '-', '_');
+  std::optional<PeerCommand> best;
+  Diagnostics ignored;  // of files of the user's own; `sluice check` tells
+  for (const fs::path& file : shipped_pipelines()) {
+    const std::string own = file.stem().string();
+    if (own == name) return PeerCommand{own, "", 1};
+    for (const auto& [command, answer] : load_pipeline_file(file, ignored).peers) {
+      const auto count = static_cast<std::size_t>(std::count(command.begin(), command.end(), ' ')) + 1;
+      if (typed.starts_with(command + " ") && (!best || count > best->words)) best = PeerCommand{own, answer, count};
+    }
+  }
+  return best;
+}
+
 fs::path find_fragment(const std::string& name_or_file, const fs::path& from, Diagnostics& diagnostics, const Location& where) {
   const fs::path name = name_or_file.ends_with(".toml") ? name_or_file : name_or_file + ".toml";
   std::vector<fs::path> folders = {from.parent_path(), from.parent_path() / fragment_folder};

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 #include <sstream>
+#include <string_view>
 #include <utility>
 
 namespace sluice {
@@ -18,6 +19,8 @@ Arguments words_of(const std::string& text) {
   for (std::string word; stream >> word;) words.push_back(word);
   return words;
 }
+
+constexpr std::string_view nothing = "nothing: ", nothing_with_value = "nothing VALUE: ";
 
 bool is_option(const std::string& argument) { return argument.size() > 1 && argument.front() == '-'; }
 
@@ -37,6 +40,10 @@ class OwnWords {
         continue;
       }
       repeated_.clear();
+      if (i < arguments.size() && take_with_value(argument, arguments[i])) {
+        ++i;
+        continue;
+      }
       if (argument.starts_with("--"))
         take_long(argument, value);
       else
@@ -56,8 +63,10 @@ class OwnWords {
                                  [&](const PipelineParameter& p) { return "--" + kebab_case(p.name) == option; });
     return it == pipeline_.parameters.end() ? nullptr : &*it;
   }
-  // What stands for another program's option; nullopt: nothing does.
+  // What stands for another program's option, or a former name of ours; nullopt: nothing does.
   std::optional<std::string> meant_by(const std::string& option) const {
+    for (const PipelineParameter& p : pipeline_.parameters)
+      if (!p.formerly.empty() && "--" + kebab_case(p.formerly) == option) return "--" + kebab_case(p.name);
     if (const auto habit = pipeline_.habits.find(option); habit != pipeline_.habits.end())
       return kind_of_habit(habit->second) == HabitKind::answered ? std::nullopt : std::optional(habit->second);
     if (option == "-o" && parameter_of("--output") != nullptr) return "--output";
@@ -66,16 +75,24 @@ class OwnWords {
     return std::nullopt;
   }
 
+  // "-x VALUE" as a habit of its own.
+  bool take_with_value(const std::string& option, const std::string& value) {
+    const auto own = pipeline_.habits.find(option + " " + value);
+    if (own == pipeline_.habits.end()) return false;
+    if (kind_of_habit(own->second) == HabitKind::answered)
+      result_.push_back(own->first);
+    else
+      replace("", own->second, [] { return std::optional<std::string>(); });
+    return true;
+  }
+
   template <class Next>
   void take_long(const std::string& argument, const Next& next) {
     const std::size_t equals = argument.find('=');
     const std::string name = argument.substr(0, equals);
-    if (pipeline_.habits.contains(name)) {
-      if (const auto meant = meant_by(name)) {
-        replace(*meant, [&] { return equals == std::string::npos ? next() : std::optional(argument.substr(equals + 1)); });
-        return;
-      }
-    }
+    const auto value = [&] { return equals == std::string::npos ? next() : std::optional(argument.substr(equals + 1)); };
+    if (const auto meant = meant_by(argument)) return replace(argument, *meant, value);
+    if (const auto meant = meant_by(name)) return replace(name, *meant, value);
     result_.push_back(argument);
     const PipelineParameter* const parameter = parameter_of(name);
     if (equals == std::string::npos && takes_value_(name))
@@ -91,7 +108,7 @@ class OwnWords {
       const auto meant = meant_by(option);
       if (!meant || option == "-h") return result_.push_back("-" + argument.substr(at));
       bool took_rest = false;
-      replace(*meant, [&] {
+      replace(option, *meant, [&] {
         took_rest = true;
         const std::string rest = argument.substr(at + 1);
         return rest.empty() ? next() : std::optional(rest);
@@ -101,9 +118,13 @@ class OwnWords {
   }
   // `next` gives the value, if the options take one.
   template <class Next>
-  void replace(const std::string& text, const Next& next) {
-    if (kind_of_habit(text) == HabitKind::dropped) return;
+  void replace(const std::string& option, const std::string& text, const Next& next) {
+    if (kind_of_habit(text) == HabitKind::dropped) {
+      if (text.starts_with(nothing_with_value)) next();
+      return;
+    }
     const Arguments words = words_of(text);
+    if (words.empty()) return;
     const bool has_own_value = words.size() > 1 && !words.back().starts_with("--");
     if (has_own_value || !takes_value_(words.front())) {
       result_.insert(result_.end(), words.begin(), words.end());
@@ -111,6 +132,7 @@ class OwnWords {
     }
     const std::optional<std::string> value = next();
     if (!value) return result_.push_back(words.front());  // which the parser misses a value of
+    if (take_with_value(option, *value)) return;
     if (words.size() == 1) return put(words.front(), *value);
     std::istringstream parts(*value);
     std::string part;
@@ -147,7 +169,7 @@ class OwnWords {
 }  // namespace
 
 HabitKind kind_of_habit(const std::string& text) {
-  if (text.starts_with("nothing: ")) return HabitKind::dropped;
+  if (text.starts_with(nothing) || text.starts_with(nothing_with_value)) return HabitKind::dropped;
   const Arguments words = words_of(text);
   const auto is_ours = [](const std::string& word) { return word.starts_with("--") && word.find_first_of(",:'") == std::string::npos; };
   const auto others = std::find_if_not(words.begin(), words.end(), is_ours);

@@ -19,12 +19,12 @@ using TakesValue = std::function<bool(const std::string& option)>;
 //  what is over belongs to the one that may have several;
 //  - "--reads a.fq b.fq" is "--reads a.fq --reads b.fq" where --reads may be repeated;
 //  - options of other programs that mean the same here (WrittenPipeline::habits) become those, "-ax map-ont" and "-k15" as getopt(3) takes them
-//  apart; -o is --output, -t is --threads, and a parameter of one letter may be given as -k.
+//  apart, and "-x splice" may be a habit of its own; -o is --output, -t is --threads, and a parameter of one letter may be given as -k.
 // What is not understood stays as it is, for the parser to complain about.
 std::vector<std::string> in_own_words(const std::vector<std::string>& arguments, const WrittenPipeline& pipeline, const TakesValue& takes_value);
 
 // Of a habit's text: is it options, which are put in its place (with a value of their own, or with that of the habit, whose parts between commas are
-// for one after the other); or nothing at all ("nothing: ..."); or an answer to read?
+// for one after the other); or nothing at all ("nothing: ...", of an option with a value "nothing VALUE: ..."); or an answer to read?
 enum class HabitKind { replaced, dropped, answered };
 HabitKind kind_of_habit(const std::string& text);
 

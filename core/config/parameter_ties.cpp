@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "config/output_endings.hpp"
+#include "config/parameter_value.hpp"
 #include "config/text_fields.hpp"
 
 namespace sluice {
@@ -74,15 +76,6 @@ void read_by_ending(TableReader& reader, PipelineParameter& parameter) {
   parameter.by_ending = std::move(read);
 }
 
-// "paf" of "dir/o.paf.gz": compression and Arrow are about how bytes are stored, not about what they say.
-std::string ending_of_name(std::string_view path) {
-  path.remove_prefix(path.rfind('/') == std::string_view::npos ? 0 : path.rfind('/') + 1);
-  for (const std::string_view second : {".gz", ".zst", ".arrow"})
-    if (path.ends_with(second)) path.remove_suffix(second.size());
-  const std::size_t dot = path.rfind('.');
-  return dot == std::string_view::npos ? "" : std::string(path.substr(dot + 1));
-}
-
 struct EndingOfOutput {
   std::string path;
   const std::vector<std::string>* values = nullptr;  // those that fit, the one that it asks for first; null: it says nothing
@@ -99,6 +92,8 @@ EndingOfOutput ending_of_output(const PipelineParameter& parameter, const std::m
 
 void read_ties(TableReader& reader, PipelineParameter& parameter) {
   read_by_ending(reader, parameter);
+  if (const TomlMember* endings = reader.take("endings", {TomlKind::string, TomlKind::array}, "an ending, or a list of them"))
+    parameter.endings = strings_of(reader, endings->value, "endings");
   if (const TomlMember* needs = reader.take("needs", {TomlKind::string, TomlKind::array}, "the name of a parameter, or a list of them"))
     parameter.needs = strings_of(reader, needs->value, "needs");
   const TomlMember* group = reader.take("group", {TomlKind::string}, "a string");
@@ -138,7 +133,7 @@ void check_ending(const PipelineParameter& parameter, const Overrides& given, Di
   const EndingOfOutput ending = ending_of_output(parameter, given.parameters);
   const auto value = given.parameters.find(parameter.name);
   if (ending.values == nullptr || value == given.parameters.end() || value->second.empty() ||
-      std::find(ending.values->begin(), ending.values->end(), value->second) != ending.values->end())
+      std::find(ending.values->begin(), ending.values->end(), canonical_text(value->second, rule_of(parameter))) != ending.values->end())
     return;
   const std::string name = given.name_at_place(parameter.name);
   diagnostics.error(given.place_of(parameter.name), "",

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <limits>
@@ -132,6 +133,12 @@ ValueProblem convert_value(const std::string& text, const ValueRule& rule, sluic
 std::string canonical_text(const std::string& text, const ValueRule& rule) {
   if (rule.type == SLUICE_BOOL)
     if (const auto parsed = parse_boolean(text)) return *parsed ? "true" : "false";
+  const auto in_any_case = [&](const std::string& choice) {
+    return std::equal(choice.begin(), choice.end(), text.begin(), text.end(),
+                      [](unsigned char a, unsigned char b) { return std::tolower(a) == std::tolower(b); });
+  };
+  if (rule.type == SLUICE_CHOICE && std::find(rule.choices.begin(), rule.choices.end(), text) == rule.choices.end())
+    if (const auto meant = std::find_if(rule.choices.begin(), rule.choices.end(), in_any_case); meant != rule.choices.end()) return *meant;
   return text;
 }
 

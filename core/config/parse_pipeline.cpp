@@ -89,7 +89,11 @@ class PipelineReader {
     pipeline_.doc = reader.take_string("doc");
     pipeline_.example = reader.take_string("example");
     pipeline_.next_steps = reader.take_string("next_steps");
+    pipeline_.group = reader.take_string("group");
     read_habits(reader);
+    std::map<std::string, WrittenValue> peers;
+    read_values(reader, "peers", {TomlKind::string}, "\"\", or what to do instead, as a string", peers);
+    for (const auto& [command, here] : peers) pipeline_.peers[command] = here.text;
     if (const TomlMember* names = reader.take("positionals", {TomlKind::array}, "a list of parameters"))
       for (const WrittenValue& name : read_names(reader, *names, "a parameter")) positionals_.push_back(name);
     reader.finish();
@@ -190,6 +194,7 @@ class PipelineReader {
       reader.error(entry.where, "the minimum is above the maximum", "exchange them");
     parameter.unit = reader.take_string("unit");
     parameter.help = reader.take_string("help");
+    parameter.formerly = reader.take_string("formerly");
     read_ties(reader, parameter);
     reader.finish();
     pipeline_.parameters.push_back(std::move(parameter));

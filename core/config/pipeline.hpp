@@ -35,7 +35,9 @@ struct PipelineParameter {
   std::string unit, help;
   std::string group;  // where --help shows it: "input", "output", "common", or "more", which only --help-all shows
   std::optional<EndingRule> by_ending;
-  std::vector<std::string> needs;  // NAME, !NAME or NAME=VALUE|VALUE: it does nothing where none of these holds
+  std::vector<std::string> needs;    // NAME, !NAME or NAME=VALUE|VALUE: it does nothing where none of these holds
+  std::vector<std::string> endings;  // of an output: those that its name may have, without dots, the usual one first; none: any
+  std::string formerly;              // an older name, which is taken for this one
   Location where;
 };
 
@@ -80,12 +82,17 @@ struct WrittenPipeline {
   std::string name, summary, doc;
   std::string example;                        // a whole command line
   std::string next_steps;                     // what people do with the outputs, said at the end of a run
+  std::string group;                          // under which heading `sluice --help` lists it
   std::map<std::string, std::string> habits;  // options of other programs, as "-x", and what they are here
-  std::vector<std::string> positionals;       // parameters that may be given without their options, in this order
+  std::map<std::string, std::string> peers;  // commands of other programs, as "samtools sort": this pipeline with these options, or an answer to read
+  std::vector<std::string> positionals;      // parameters that may be given without their options, in this order
   std::map<std::string, std::string> advice;  // what to check when most rows are lost for a reason, or miss an outcome
   std::vector<PipelineParameter> parameters;  // where there are presets, the first one is `preset`
   std::vector<WrittenPreset> presets;
   std::vector<WrittenStage> resources, stages;  // in file order
+
+  // The parameter's name today, of a former one; any other name as it is.
+  const std::string& present_name(const std::string& parameter) const;
 };
 
 // Reads and checks the form of a pipeline file (syntax, unknown keys, types of keys), on top of the pipeline that it extends. Errors go to
@@ -97,6 +104,14 @@ WrittenPipeline load_pipeline_file(const std::filesystem::path& file, Diagnostic
 // installed or build-tree pipelines. Empty path and a diagnostic (with the nearest name) if there is none.
 std::filesystem::path find_pipeline(const std::string& name_or_file, Diagnostics& diagnostics, const Location& where = {"command line", 0, 0});
 std::vector<std::filesystem::path> shipped_pipelines();
+
+// The pipeline that a command of another program is: `words` begins with "samtools sort", or with a shipped pipeline's name, '-' for '_'.
+struct PeerCommand {
+  std::string pipeline;   // its name
+  std::string answer;     // options to begin with (see kind_of_habit()), "", or an answer to read
+  std::size_t words = 0;  // of the command
+};
+std::optional<PeerCommand> peer_command(const std::vector<std::string>& words);
 
 // Names that a pipeline parameter can't have, because `sluice run` has an option of that name.
 const std::vector<std::string>& reserved_parameter_names();
@@ -146,6 +161,8 @@ struct Overrides {
   std::vector<std::string> set;                   // "stages.X.params.Y=value", "resources.X.params.Y=value", "stages.X.device=cpu"
   Missing missing = Missing::error;
 
+  // With the present names of parameters that were given by former ones.
+  Overrides in_present_names(const WrittenPipeline& pipeline) const;
   // Where a parameter was given, and what it is called there.
   Location place_of(const std::string& parameter) const;
   std::string name_at_place(const std::string& parameter) const;

@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
+#include <system_error>
 
 #include "config/expansion.hpp"
+#include "config/output_endings.hpp"
 #include "config/parameter_ties.hpp"
 #include "config/parameter_value.hpp"
 
@@ -50,11 +53,18 @@ std::string final_value(const PipelineParameter& parameter, const WrittenPreset*
                         const std::map<std::string, std::string>& values, Diagnostics& diagnostics) {
   const ValueRule rule = rule_of(parameter);
   sluice_value unused;
+  std::error_code ignored;
   if (const auto given = overrides.parameters.find(parameter.name); given != overrides.parameters.end()) {
     if (given->second.empty() && !parameter.required) return "";
     if (!given->second.empty()) {
-      const ValueProblem problem = convert_value(given->second, rule, unused);
-      if (problem.message.empty()) return check_ending(parameter, overrides, diagnostics), canonical_text(given->second, rule);
+      std::string text = given->second;
+      if (parameter.name == "preset") std::replace(text.begin(), text.end(), ':', '-');  // no name has a ':', but those of other programs' presets
+      text = canonical_text(text, rule);
+      ValueProblem problem = convert_value(text, rule, unused);
+      // A stage that reads several files would search the folder, and take for a reference what is none.
+      if (parameter.type == SLUICE_PATH && parameter.group == "input" && !parameter.several && std::filesystem::is_directory(text, ignored))
+        problem = {"'" + text + "' is a folder, and one file is wanted", "name the file in it"};
+      if (problem.message.empty()) return check_ending(parameter, overrides, diagnostics), text;
       diagnostics.error(overrides.place_of(parameter.name), "", overrides.name_at_place(parameter.name) + ": " + problem.message, problem.remedy);
       return "";  // left out, so that the stages do not complain about it again
     }
@@ -77,9 +87,7 @@ std::string final_value(const PipelineParameter& parameter, const WrittenPreset*
   }
   if (!parameter.required) return "";
   if (overrides.missing == Missing::error) {
-    const std::string option = "--" + kebab_case(parameter.name);
-    diagnostics.error(command_line, "", option + " is required" + (parameter.help.empty() ? "" : ": " + parameter.help),
-                      "add " + option + " " + (parameter.type == SLUICE_PATH ? "FILE" : "VALUE"));
+    ask_for(parameter, diagnostics);
     return "";
   }
   return assumed_value(parameter);
@@ -87,9 +95,30 @@ std::string final_value(const PipelineParameter& parameter, const WrittenPreset*
 
 }  // namespace
 
+void ask_for(const PipelineParameter& parameter, Diagnostics& diagnostics) {
+  const std::string option = "--" + kebab_case(parameter.name);
+  diagnostics.error(command_line, "", option + " is required" + (parameter.help.empty() ? "" : ": " + parameter.help),
+                    "add " + option + " " + (parameter.type == SLUICE_PATH ? "FILE" : "VALUE"));
+}
+
 Location Overrides::place_of(const std::string& parameter) const {
   const auto place = places.find(parameter);
   return place == places.end() ? command_line : place->second;
+}
+
+const std::string& WrittenPipeline::present_name(const std::string& parameter) const {
+  for (const PipelineParameter& known : parameters)
+    if (!parameter.empty() && known.formerly == parameter) return known.name;
+  return parameter;
+}
+
+Overrides Overrides::in_present_names(const WrittenPipeline& pipeline) const {
+  Overrides present = *this;
+  present.parameters.clear();
+  present.places.clear();
+  for (const auto& [name, value] : parameters) present.parameters[pipeline.present_name(name)] = value;
+  for (const auto& [name, place] : places) present.places[pipeline.present_name(name)] = place;
+  return present;
 }
 
 std::string Overrides::name_at_place(const std::string& parameter) const {
@@ -108,13 +137,14 @@ std::map<std::string, std::string> final_parameters(const WrittenPipeline& pipel
       for (const WrittenPreset& known : pipeline.presets)
         if (known.name == value) preset = &known;
   }
+  for (const PipelineParameter& parameter : pipeline.parameters) check_output_ending(pipeline, parameter, overrides, diagnostics);
   check_presets(pipeline, values, diagnostics);
   warn_of_idle_options(pipeline, overrides, values, diagnostics);
   for (const auto& [name, value] : overrides.parameters) {
     if (values.contains(name)) continue;
     const std::string near = nearest_name(name, names);
     diagnostics.error(overrides.place_of(name), "", "the pipeline has no parameter --" + kebab_case(name),
-                      near.empty() ? "'sluice run " + pipeline.name + " --help' lists them" : "did you mean --" + kebab_case(near) + "?");
+                      near.empty() ? "'sluice run " + pipeline.name + " --help-all' lists them" : "did you mean --" + kebab_case(near) + "?");
   }
   return values;
 }

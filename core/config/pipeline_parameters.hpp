@@ -14,4 +14,7 @@ namespace sluice {
 // the result, so that later ${...} errors are about names only.
 std::map<std::string, std::string> final_parameters(const WrittenPipeline& pipeline, const Overrides& overrides, Diagnostics& diagnostics);
 
+// Says that a value is missing on the command line, and what it is.
+void ask_for(const PipelineParameter& parameter, Diagnostics& diagnostics);
+
 }  // namespace sluice

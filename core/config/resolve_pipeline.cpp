@@ -194,7 +194,9 @@ class Resolver {
       const Location& where = written == stage.written->resources.end() ? stage.written->where : written->second.where;
       const bool filled = stage.slots[i] != absent;
       const bool disabled = filled && !resources_[stage.slots[i]].enabled;
-      if (disabled && slot.optional == 0) {
+      if (disabled && slot.optional == 0 && scope_.ask_for(resources_[stage.slots[i]].written->enabled->text)) {
+        // said in the words of the command line
+      } else if (disabled && slot.optional == 0) {
         scope_.error(stage, where, "resource slot '" + std::string(slot.name) + "': '" + resources_[stage.slots[i]].written->name + "' is disabled",
                      "give the parameter that enables it");
       } else if (!filled && slot.optional == 0 && written == stage.written->resources.end()) {
@@ -315,7 +317,7 @@ class Resolver {
 ResolvedPipeline resolve_pipeline(const WrittenPipeline& pipeline, const Overrides& overrides, const Registry& registry, Diagnostics& diagnostics) {
   WrittenPipeline changed = pipeline;
   for (const std::string& set : overrides.set) apply_set(set, changed, diagnostics);
-  return Resolver(changed, overrides, registry, diagnostics).resolve();
+  return Resolver(changed, overrides.in_present_names(pipeline), registry, diagnostics).resolve();
 }
 
 bool follows(const ResolvedStage& stage) {

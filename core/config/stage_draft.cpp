@@ -39,6 +39,13 @@ std::string ResolvingScope::expanded(const Draft& about, const std::string& what
   return std::move(expansion.text);
 }
 
+bool ResolvingScope::ask_for(const std::string& text) const {
+  const std::string name = sole_reference(text);
+  for (const PipelineParameter& parameter : pipeline.parameters)
+    if (parameter.name == name && parameter.type != SLUICE_BOOL) return sluice::ask_for(parameter, diagnostics), true;
+  return false;
+}
+
 std::string sole_reference(const std::string& text) {
   const bool sole = text.size() > 3 && text.starts_with("${") && text.find('}') == text.size() - 1;
   return sole ? text.substr(2, text.size() - 3) : "";

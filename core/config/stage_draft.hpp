@@ -33,6 +33,9 @@ class ResolvingScope {
   // The text with ${...} replaced; "" after a problem, which is reported once.
   std::string expanded(const Draft& about, const std::string& what, const WrittenValue& value) const;
 
+  // Asks for the parameter that the text is, as "${reference}", on the command line. False where it is something else.
+  bool ask_for(const std::string& text) const;
+
   const WrittenPipeline& pipeline;
   const Overrides& overrides;
   Diagnostics& diagnostics;

@@ -16,8 +16,12 @@ void check_rules(const ResolvingScope& scope, const Draft& from, const ResolvedS
   const sluice_stage_descriptor& descriptor = *from.entry.descriptor;
   if (descriptor.check == nullptr) return;
   sluice_error problem{};
-  if (descriptor.check(stage.values.data(), sizeof(sluice_value), &problem) != SLUICE_OK)
-    scope.error(from, from.written->where, problem.message, problem.remedy);
+  if (descriptor.check(stage.values.data(), sizeof(sluice_value), &problem) == SLUICE_OK) return;
+  // What the command line says is wrong there, and not in the file.
+  for (const auto& [name, value] : from.written->params)
+    if (scope.overrides.parameters.contains(sole_reference(value.text)))
+      return scope.diagnostics.error(scope.overrides.place_of(sole_reference(value.text)), "", problem.message, problem.remedy);
+  scope.error(from, from.written->where, problem.message, problem.remedy);
 }
 
 // "${reads}" where the required --reads is missing: said already.
@@ -72,8 +76,9 @@ void fill_values(const ResolvingScope& scope, const Draft& from, ResolvedStage& 
       if (!problem.message.empty()) report_value(scope, from, subject, written->second, problem), complete = false;
       value.text = stage.texts.emplace_back(std::move(text)).c_str();
     } else if (parameter.required != 0 && !problem_reported && value.is_set == 0 && !reported_as_missing(scope, given ? &written->second : nullptr)) {
-      scope.error(from, given ? written->second.where : from.written->where, subject + (given ? "it is required, but empty" : "it is required"),
-                  "add " + std::string(parameter.name) + " = ... to its params");
+      if (!given || !scope.ask_for(written->second.text))
+        scope.error(from, given ? written->second.where : from.written->where, subject + (given ? "it is required, but empty" : "it is required"),
+                    "add " + std::string(parameter.name) + " = ... to its params");
     }
     complete = complete && !problem_reported && (parameter.required == 0 || value.is_set != 0);
     const std::string name = given ? parameter_in(written->second.text) : "";

@@ -106,9 +106,9 @@ WrittenPipeline EngineRun::written(const RunRequest& request, Diagnostics& diagn
 Overrides EngineRun::overrides(const RunRequest& request, const WrittenPipeline& pipeline, Diagnostics& diagnostics) const {
   Overrides result;
   result.set = request.changes;
-  for (const auto& [name, value] : request.parameters) {
-    const auto known =
-        std::find_if(pipeline.parameters.begin(), pipeline.parameters.end(), [&, &sought = name](const auto& p) { return p.name == sought; });
+  for (const auto& [given, value] : request.parameters) {
+    const std::string& name = pipeline.present_name(given);
+    const auto known = std::find_if(pipeline.parameters.begin(), pipeline.parameters.end(), [&](const auto& p) { return p.name == name; });
     const auto [entry, is_first] = result.parameters.emplace(name, value);
     if (is_first) continue;
     if (known != pipeline.parameters.end() && known->several)

@@ -115,6 +115,7 @@ class Planner {
       if (!decide_columns(i, row_type, arriving)) return;
       const sluice_stage_descriptor& d = descriptor(stage);
       planned.available.assign(d.input.column_count, 0);
+      std::vector<const sluice_column_spec*> missing;
       for (std::size_t c = 0; c < d.input.column_count; ++c) {
         const sluice_column_spec& need = d.input.columns[c];
         if (std::string_view(need.name) == "*") {
@@ -124,14 +125,14 @@ class Planner {
         planned.needs.push_back(need);
         const PlannedColumn* column = find(arriving, need.name);
         if (column == nullptr) {
-          if (need.optional == 0)
-            error(stage, std::string("needs column '") + need.name + "' (" + need.type + "), which no stage before it gives", giver(need.name));
+          if (need.optional == 0) missing.push_back(&need);
           continue;
         }
         if (column->type != need.type)
           error(stage, std::string("needs column '") + need.name + "' as " + need.type + ", but gets " + column->type, "");
         planned.available[c] = 1;
       }
+      if (!missing.empty()) return refuse_missing(stage, missing);
     }
     const sluice_stage_descriptor& d = descriptor(stage);
     arrived_[i] = arriving;
@@ -181,6 +182,15 @@ class Planner {
     const std::vector<std::string>& hidden = plan_.stages[i].hidden;
     return std::find(hidden.begin(), hidden.end(), column) != hidden.end();
   }
+
+  // One line for all of a stage, and none for those behind it, which may lack the same.
+  void refuse_missing(const ResolvedStage& stage, const std::vector<const sluice_column_spec*>& missing) {
+    std::string names;
+    for (const sluice_column_spec* need : missing) names += (names.empty() ? "'" : ", '") + std::string(need->name) + "' (" + need->type + ")";
+    error(stage, std::string("needs column") + (missing.size() == 1 ? " " : "s ") + names + ", which no stage before it gives",
+          giver(missing.front()->name));
+  }
+
   // Columns that a parameter names are needed like declared ones, in the place of "*". False: no parameter does.
   bool take_named_columns(PlannedStage& planned, const std::vector<PlannedColumn>& arriving) {
     const sluice_stage_descriptor& d = descriptor(*planned.stage);

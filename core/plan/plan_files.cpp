@@ -72,6 +72,19 @@ std::vector<std::string> named_files(const ResolvedStage& stage, std::size_t par
   return {text};
 }
 
+// Why a file can't be written where it is to be. Nothing is created.
+FileProblem problem_of_output(const PlannedFile& file) {
+  struct stat info {};
+  if (file.use != FileUse::writes || !file.declared || file.side || file.path == "-" || is_remote(file.path) || file.path.ends_with('/')) return {};
+  const fs::path target = followed(file.path), folder = target.parent_path().empty() ? "." : target.parent_path();
+  if (::stat(file.path.c_str(), &info) == 0 && S_ISDIR(info.st_mode))
+    return {"'" + file.path + "' is a folder", "name a file in it: " + file.path + "/NAME"};
+  if (::stat(folder.c_str(), &info) != 0) return {"there is no folder '" + folder.string() + "' for it", "mkdir -p " + folder.string()};
+  if (!S_ISDIR(info.st_mode)) return {"'" + folder.string() + "' is no folder", "check the path"};
+  if (is_special_file(file.path) || ::access(folder.c_str(), W_OK) == 0) return {};
+  return {"cannot write into the folder '" + folder.string() + "': " + std::strerror(errno), "name a file in a folder that you may write to"};
+}
+
 void check_presence(const std::vector<PlannedFile>& files, Diagnostics& diagnostics) {
   std::set<std::string> said;
   for (const PlannedFile& file : files) {
@@ -80,6 +93,8 @@ void check_presence(const std::vector<PlannedFile>& files, Diagnostics& diagnost
       if (said.insert(file.path).second) diagnostics.error(file.where, "", file.what + ": " + file.problem.message, file.problem.remedy);
       continue;
     }
+    if (const FileProblem problem = problem_of_output(file); !problem.message.empty() && said.insert(problem.message).second)
+      diagnostics.error(file.where, "", file.what + ": " + problem.message, problem.remedy);
     if (file.use != FileUse::reads || !file.declared || file.side || file.path == "-" || is_remote(file.path) ||
         ::stat(file.path.c_str(), &info) == 0)
       continue;
@@ -152,7 +167,7 @@ std::vector<PlannedFile> files_of(const Plan& plan, const Registry& registry) {
   return files;
 }
 
-void check_files(const std::vector<PlannedFile>& files, Missing missing, Diagnostics& diagnostics) {
+void check_files(const std::vector<PlannedFile>& files, Missing missing, Diagnostics& diagnostics, const char* remedy) {
   if (missing == Missing::error) check_presence(files, diagnostics);
   struct Seen {
     Identity identity;
@@ -164,11 +179,13 @@ void check_files(const std::vector<PlannedFile>& files, Missing missing, Diagnos
       if (auto identity = identity_of(file.path, file.use); identity && !may_be_shared(*identity))
         (file.use == FileUse::writes ? outputs : inputs).push_back({std::move(*identity), &file});
   std::set<std::pair<std::string, std::string>> said;
-  const auto refuse = [&](const Seen& output, const Seen& other, const char* what) {
+  const auto refuse = [&](const Seen& output, const Seen& other, const char* what, std::ptrdiff_t more = 0) {
     if (!said.insert({output.file->what, other.file->what}).second) return;
     const std::string shown = output.file->path == other.file->path ? "" : " (there written '" + other.file->path + "')";
-    diagnostics.error(output.file->where, "", output.file->what + ": '" + output.file->path + "' is " + what + ", " + other.file->what + shown,
-                      "give it another name");
+    diagnostics.error(output.file->where, "",
+                      output.file->what + ": '" + output.file->path + "' is " + what + ", " + other.file->what + shown +
+                          (more > 0 ? ", and of " + std::to_string(more) + " others" : ""),
+                      remedy);
   };
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     for (const Seen& input : inputs)
@@ -179,8 +196,14 @@ void check_files(const std::vector<PlannedFile>& files, Missing missing, Diagnos
                           "rename it first");
     for (const Seen& input : inputs)
       if (outputs[i].identity.key() == input.identity.key()) refuse(outputs[i], input, "also an input");
-    for (std::size_t k = i + 1; k < outputs.size(); ++k)
-      if (outputs[i].identity.key() == outputs[k].identity.key()) refuse(outputs[k], outputs[i], "also another output");
+    const auto is_same = [&](const Seen& other) {  // what goes with the same file is said with it
+      return outputs[i].identity.key() == other.identity.key() && !(outputs[i].file->side && other.file->side && &outputs[i] != &other);
+    };
+    const auto first = std::find_if(outputs.begin(), outputs.end(), is_same);
+    if (first - outputs.begin() < static_cast<std::ptrdiff_t>(i)) continue;  // said
+    const auto others = std::count_if(outputs.begin() + static_cast<std::ptrdiff_t>(i) + 1, outputs.end(), is_same);
+    const auto next = std::find_if(outputs.begin() + static_cast<std::ptrdiff_t>(i) + 1, outputs.end(), is_same);
+    if (others > 0) refuse(*next, outputs[i], "also another output", others - 1);
   }
 }
 

@@ -54,40 +54,41 @@ StageRecorder::StageRecorder(const ResolvedStage& stage, RunListener* listener) 
   totals_.row_noun = d.row_noun != nullptr ? d.row_noun : d.output.row_type != nullptr ? d.output.row_type : "";
 }
 
+// Where memory is missing for half of it, nothing is lost: a duration more than implementations is one that has nothing in it.
+std::size_t StageRecorder::implementation(const std::string& device) {
+  std::vector<ImplementationStatistics>& all = totals_.implementations;
+  const auto found = std::find_if(all.begin(), all.end(), [&](const ImplementationStatistics& i) { return i.device == device; });
+  const auto index = static_cast<std::size_t>(found - all.begin());
+  if (found == all.end()) {
+    durations_.resize(all.size() + 1);
+    all.push_back({device});
+  }
+  return index;
+}
+
 void StageRecorder::call(std::uint64_t sequence, const std::string& device, double seconds, std::int64_t rows_in, std::int64_t rows_out, double work,
                          std::uint64_t output_bytes, std::uint64_t bytes_moved) {
   busy_seconds_.fetch_add(seconds, std::memory_order_relaxed);
   const std::lock_guard lock(mutex_);
-  auto found = std::find_if(totals_.implementations.begin(), totals_.implementations.end(), [&](const auto& i) { return i.device == device; });
-  if (found == totals_.implementations.end()) {
-    totals_.implementations.push_back({device});
-    durations_.emplace_back();
-    found = totals_.implementations.end() - 1;
-  }
+  const std::size_t index = implementation(device);
   StageCounts& counts = this->counts(sequence);
   ++counts.batches;
   counts.rows_in += static_cast<std::uint64_t>(rows_in);
   counts.rows_out += static_cast<std::uint64_t>(rows_out);
   counts.output_bytes += output_bytes;
   totals_.busy_seconds += seconds;
-  ++found->batches;
-  found->rows += static_cast<std::uint64_t>(std::max(rows_in, rows_out));
-  found->work += work;
-  found->seconds += seconds;
-  found->bytes_moved += bytes_moved;
-  durations_[static_cast<std::size_t>(found - totals_.implementations.begin())].add(seconds);
+  ImplementationStatistics& on = totals_.implementations[index];
+  ++on.batches;
+  on.rows += static_cast<std::uint64_t>(std::max(rows_in, rows_out));
+  on.work += work;
+  on.seconds += seconds;
+  on.bytes_moved += bytes_moved;
+  durations_[index].add(seconds);
 }
 
 void StageRecorder::retry(const std::string& device) {
   const std::lock_guard lock(mutex_);
-  for (auto& implementation : totals_.implementations)
-    if (implementation.device == device) {
-      ++implementation.retries;
-      return;
-    }
-  totals_.implementations.push_back({device});
-  durations_.emplace_back();
-  ++totals_.implementations.back().retries;
+  ++totals_.implementations[implementation(device)].retries;
 }
 
 void StageRecorder::lost(std::uint64_t sequence, const std::string& reason, const std::string& name) {

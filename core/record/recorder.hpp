@@ -61,12 +61,13 @@ class StageRecorder {
   bool is_behind(std::uint64_t sequence) const { return sequence != no_batch && sequence >= border_; }
   StageCounts& counts(std::uint64_t sequence) { return is_behind(sequence) ? behind_ : totals_; }
   void lost(std::uint64_t sequence, const std::string& reason, const std::string& name);
+  std::size_t implementation(const std::string& device);  // of totals_; a new one where there is none
 
   std::uint64_t border_ = no_batch;
   StageCounts behind_;             // the border
   std::vector<FailedRow> losses_;  // behind it
   StageStatistics totals_;
-  std::vector<Distribution> durations_;  // per implementation in totals_
+  std::vector<Distribution> durations_;  // for each of totals_'s implementations
   std::map<std::string, Distribution> quantities_;
   std::optional<Distribution> lengths_;  // where the stage names a column for that
   RunListener* const listener_;          // null: nobody

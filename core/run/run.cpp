@@ -215,6 +215,13 @@ struct Run::Implementation {
     if (takes_checkpoints) checkpoints.emplace(context, options.checkpoints, [this](Checkpoint taken) { journal.keep(std::move(taken)); });
     Dispatcher dispatcher(context, segments, needs.devices, [this](std::function<void()> job) { arena ? arena->enqueue(std::move(job)) : job(); });
     const Watchdog watchdog(context, budget, context.follows_files() ? 0 : options.watchdog_seconds);  // files may come after hours
+    // Nothing may be delivered to what has gone, also where an exception ends this call.
+    const struct StopsOpening {
+      std::optional<DeviceOpening>& opening;
+      ~StopsOpening() {
+        if (opening) opening->stop();
+      }
+    } stops_opening{opening};
     if (opening) {
       opening->deliver(
           [&](const std::shared_ptr<Device>& device) { use(device, dispatcher); },

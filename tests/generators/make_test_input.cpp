@@ -29,13 +29,16 @@ NoisyReads noisy_reads(const Numbers& n) {
   return {.seed = n[0], .genome_bases = n[1], .reads = n[2], .mean_bases = n[3], .errors_per_million = n[4]};
 }
 
-constexpr std::array<Kind, 17> kinds = {{
+constexpr std::array<Kind, 20> kinds = {{
     {"windows", "SEED COUNT", [](const Numbers& n) { write_windows(std::cout, n[0], n[1]); }},
     {"haplotypes", "SEED COUNT", [](const Numbers& n) { write_haplotypes(std::cout, n[0], n[1]); }},
     {"mapping_reference", "SEED", [](const Numbers& n) { write_mapping_reference(std::cout, n[0]); }},
     {"mapping_reads", "SEED READS ERRORS_PER_MILLION", [](const Numbers& n) { write_mapping_reads(std::cout, n[0], n[1], n[2]); }},
     {"rearranged_genome", "SEED", [](const Numbers& n) { write_rearranged_genome(std::cout, n[0]); }},
     {"rearranged_reads", "SEED READS ERRORS_PER_MILLION", [](const Numbers& n) { write_rearranged_reads(std::cout, n[0], n[1], n[2]); }},
+    {"spliced_genome", "SEED", [](const Numbers& n) { write_spliced_genome(std::cout, n[0]); }},
+    {"spliced_reads", "SEED READS ERRORS_PER_MILLION", [](const Numbers& n) { write_spliced_reads(std::cout, n[0], n[1], n[2]); }},
+    {"spliced_junctions", "SEED", [](const Numbers& n) { write_spliced_junctions(std::cout, n[0]); }},
     {"hostile_genome", "SEED BASES", [](const Numbers& n) { write_hostile_genome(std::cout, n[0], n[1]); }},
     {"hostile_reads", "SEED BASES", [](const Numbers& n) { write_hostile_reads(std::cout, n[0], n[1]); }},
     {"noisy_reads", "SEED GENOME_BASES READS MEAN_BASES ERRORS_PER_MILLION",

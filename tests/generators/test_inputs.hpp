@@ -28,6 +28,12 @@ void write_mapping_reads(std::ostream& out, std::uint64_t seed, std::size_t read
 void write_rearranged_genome(std::ostream& out, std::uint64_t seed);
 void write_rearranged_reads(std::ostream& out, std::uint64_t seed, std::size_t reads, std::uint64_t errors_per_million);
 
+// A genome with genes on both strands (FASTA), with introns of 60 to 6,500 bases of all kinds of ends; reads of the transcripts (FASTA), along them
+// and against them in turn, some without their beginning, with tails of A; and the introns as BED, every fifth a little beside its place.
+void write_spliced_genome(std::ostream& out, std::uint64_t seed);
+void write_spliced_reads(std::ostream& out, std::uint64_t seed, std::size_t reads, std::uint64_t errors_per_million);
+void write_spliced_junctions(std::ostream& out, std::uint64_t seed);
+
 // A genome of so many bases (FASTA) and more, with runs of A and of AC, a satellite of 500 copies and a tandem repeat of 100, and single reads of it
 // (FASTA) that are hard to align: nearly all of it over a deletion of a tenth, 100 kb of N, of one base, of short and long repeats.
 void write_hostile_genome(std::ostream& out, std::uint64_t seed, std::size_t bases);

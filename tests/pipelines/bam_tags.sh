@@ -93,6 +93,7 @@ run map --reference genome.fa --reads tagged.fq --format sam --copy-comments --o
 # ---- what people type instead
 if [ $has_samtools ] && command -v minimap2 >/dev/null && [[ $(minimap2 --version) == 2.24* ]]; then
   samtools fastq -T '*' reads.bam 2>/dev/null | minimap2 -ay --max-chain-skip=1000000 genome.fa - 2>/dev/null | samtools sort -n - | samtools view >piped.sam
+  run map --reference genome.fa --reads reads.sam --format bam --compat minimap2=2.24 --max-chain-skip 1000000 --output kept.bam
   samtools sort -n kept.bam | samtools view >sorted.sam
   # Of whole records all of it; of parts all but MM, ML, MN, which minimap2 leaves as they are.
   for file in piped.sam sorted.sam; do

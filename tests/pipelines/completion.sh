@@ -45,6 +45,10 @@ for shell in bash zsh fish; do
   }
   offers new-plugin n
   offers methylation run meth
+  offers methylation meth
+  offers reads.fastq map ref.fa rea
+  offers --preset map --pres
+  offers bam map --format b
   offers reads.fastq run map --reads rea
   offers --max-bad-reads run map --m
   offers paf run map --format p

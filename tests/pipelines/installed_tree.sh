@@ -22,7 +22,7 @@ grep -q event_detection "$work/plugins.txt" || fail "the installed program finds
 # What is beside the program: licences, documents, the manual page, completion.
 share="$work/installed/share" doc="$work/installed/share/doc/sluice"
 for file in "$doc/LICENSE" "$doc/THIRD_PARTY_LICENCES.md" "$doc/README.md" "$doc/CHANGELOG.md" "$doc/docs/plugin-author.md" "$doc/plugins/signal/abea/README.md" \
-  "$doc/reference/index.md" "$doc/reference/stages/event_detection.md" "$doc/reference/pipelines/methylation.md" "$share/man/man1/sluice.1" \
+  "$doc/reference/index.md" "$doc/reference/stages/event_detection.md" "$doc/reference/pipelines/methylation.md" "$share/man/man1/sluice.1" "$share/man/man1/sluice-map.1" \
   "$share/bash-completion/completions/sluice" "$share/zsh/site-functions/_sluice" "$share/fish/vendor_completions.d/sluice.fish"; do
   [ -s "$file" ] || fail "$file is installed"
 done

@@ -27,10 +27,11 @@ void write_options(std::ostream& out, std::uint64_t seed, std::uint64_t number) 
   std::string theirs(preset.minimap2), ours(preset.sluice);
   // minimap2's search is exact only without a limit of skips; ours is so by default. That takes it minutes where presets of assemblies meet repeats.
   const bool is_assembly = preset.sluice.find("asm") != std::string_view::npos;
-  if (random.below(8) < (is_assembly ? 7U : 4U))
-    ours += " --compat minimap2";
-  else
+  ours += " --compat minimap2=2.24";
+  if (random.below(8) >= (is_assembly ? 7U : 4U)) {
     theirs += " --max-chain-skip=1000000";
+    ours += " --max-chain-skip 1000000";
+  }
   std::vector<int> groups;
   for (std::uint64_t i = 0, count = number < mapping_presets.size() ? 0 : random.below(4); i < count; ++i) {
     const OptionGroup& drawn = mapping_options[random.below(mapping_options.size())];

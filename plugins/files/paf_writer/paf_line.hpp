@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #pragma once
-// Lines of the pairwise mapping format PAF: tab-separated text. They are minimap2 2.24's, byte for byte.
+// Lines of the pairwise mapping format PAF: tab-separated text. They are minimap2's, byte for byte.
 
 #include <cstdint>
 #include <optional>

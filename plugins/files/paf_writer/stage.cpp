@@ -26,7 +26,7 @@ class PafWriter : public hts::JoinsIndexedText<hts::paf_target_columns> {
     Path output;
     bool secondary = true;
     bool paf_no_hit = false;
-    bool cigar = true, cs = false, cs_long = false, md = false, eqx = false;
+    bool cigar = true, cs = false, cs_long = false, ds = false, md = false, eqx = false;
   };
   static void describe(Describe<PafWriter>& d) {
     d.id("paf_writer").summary("writes hits as PAF, the lines of minimap2");
@@ -35,8 +35,9 @@ class PafWriter : public hts::JoinsIndexedText<hts::paf_target_columns> {
         "its length, "
         "start, end, matches, block length, mapping quality; then the tags tp (P primary, S secondary), cm (anchors), s1 (score), s2 (score of the "
         "best secondary hit, primary hits only), dv (estimated divergence), rl (bases of the read in repeats). Reads that failed have no line. With "
-        "base-level alignments there is a line for each of them instead, and NM, ms, AS, nn, de instead of dv, zd, and cg (and cs or MD) at the "
-        "end.");
+        "base-level alignments there is a line for each of them instead, and NM, ms, AS, nn, ts (across introns), de instead of dv, zd, and cg (and "
+        "cs "
+        "or MD) at the end.");
     d.sink("read").work_unit("row").concatenates();
     d.needs("read_id", "utf8", "name of the read").needs("read_length", "i32", "bases of the read");
     d.needs("repeat_length", "i32", "bases under minimizers that were too frequent to be looked up");
@@ -56,6 +57,7 @@ class PafWriter : public hts::JoinsIndexedText<hts::paf_target_columns> {
     d.option("cigar", &Parameters::cigar, "write the CIGARs of alignments (minimap2 -c)");
     d.option("cs", &Parameters::cs, "write cs tags of alignments (minimap2 --cs)");
     d.option("cs_long", &Parameters::cs_long, "the same, made with cs_long by base_alignment (--cs=long)");
+    d.option("ds", &Parameters::ds, "write ds tags, made with ds by base_alignment, instead of cs tags (minimap2 --ds)");
     d.option("md", &Parameters::md, "write MD tags of alignments, instead of cs tags if both are wanted (minimap2 --MD)");
     d.option("eqx", &Parameters::eqx, "CIGARs have = and X, made with eqx by base_alignment (minimap2 --eqx)");
   }
@@ -145,6 +147,7 @@ class PafWriter : public hts::JoinsIndexedText<hts::paf_target_columns> {
  private:
   static overlap::TagText text_tag(const Setup& setup, const Parameters& p, bool has_alignments) {
     if (has_alignments && p.md && setup.available("mismatch_text")) return overlap::TagText::mismatches;
+    if (has_alignments && p.ds && setup.available("difference_text")) return overlap::TagText::difference_and_shifts;
     if (has_alignments && (p.cs || p.cs_long) && setup.available("difference_text")) return overlap::TagText::difference;
     return overlap::TagText::none;
   }
@@ -153,13 +156,17 @@ class PafWriter : public hts::JoinsIndexedText<hts::paf_target_columns> {
     const auto integers = [&tags](const std::vector<const char*>& names) {
       for (const char* name : names) tags.push_back(arrow::tag_column(name, "i64"));
     };
-    if (has_alignments) integers({"NM", "ms", "AS", "nn"});
+    if (has_alignments) {
+      integers({"NM", "ms", "AS", "nn"});
+      tags.push_back(arrow::tag_column("ts", "utf8"));
+    }
     tags.push_back(arrow::tag_column("tp", "utf8"));
     integers({"cm", "s1", "s2"});
     tags.push_back(has_alignments ? arrow::tag_column("de", "f64") : arrow::tag_column("dv", "f32"));
     if (has_alignments) integers({"zd"});
     integers({"rl"});
     if (has_alignments && cigar) tags.push_back(arrow::tag_column("cg", "utf8"));
+    if (text == overlap::TagText::difference_and_shifts) tags.push_back(arrow::tag_column("ds", "utf8"));
     if (text == overlap::TagText::difference) tags.push_back(arrow::tag_column("cs", "utf8"));
     if (text == overlap::TagText::mismatches) tags.push_back(arrow::tag_column("MD", "utf8"));
     return arrow::paf_schema(std::move(tags));

@@ -151,10 +151,11 @@ void append_mapped(std::string& text, const MinimizerIndexView& index, const Rea
   tags::append_integer(text, static_cast<std::int32_t>(own.mapping_quality));
   text += '\t';
   const Clips clips = clips_of(own, read.bases.size());
-  const char letter = is_supplementary && !soft ? 'H' : 'S';
+  const bool is_part = is_supplementary || (!own.is_primary && options.secondary_bases == SecondaryBases::written);
+  const char letter = is_part && !soft ? 'H' : 'S';
   const bool is_whole = soft || own.is_first, has_tag = options.long_cigar == LongCigar::tag && needs_tag(own, clips);
   const auto begin = static_cast<std::size_t>(is_whole ? 0 : own.query_start);
-  const std::size_t end = is_whole ? read.bases.size() : is_supplementary ? static_cast<std::size_t>(own.query_end) : begin;
+  const std::size_t end = is_whole ? read.bases.size() : is_part ? static_cast<std::size_t>(own.query_end) : begin;
   if (has_tag)
     append_placeholder(text, own, end - begin);
   else

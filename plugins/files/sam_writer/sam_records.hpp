@@ -32,10 +32,12 @@ struct ReadRecord {
 
 enum class Clipping : std::uint8_t { hard, soft };  // of supplementary records; soft: secondary ones have bases, too
 enum class Secondary : std::uint8_t { left_out, written };
-enum class LongCigar : std::uint8_t { field, tag };  // of more operations than BAM's field can hold; tag: CG
+enum class SecondaryBases : std::uint8_t { left_out, written };  // of the aligned part, with hard clips; Clipping::soft goes before it
+enum class LongCigar : std::uint8_t { field, tag };              // of more operations than BAM's field can hold; tag: CG
 struct RecordOptions {
   Clipping clipping = Clipping::hard;
   Secondary secondary = Secondary::written;
+  SecondaryBases secondary_bases = SecondaryBases::left_out;
   LongCigar long_cigar = LongCigar::field;
   std::string read_group;  // its ID; "" none
   TagText text = TagText::none;

@@ -37,7 +37,8 @@ class SamWriter {
     std::string format = "auto";
     bool sort = false;
     std::string read_group, command;
-    bool secondary = true, soft_clip = false, long_cigar_tag = false, cs = false, cs_long = false, md = false, comments = false, hits_only = false;
+    bool secondary = true, secondary_bases = false, soft_clip = false, long_cigar_tag = false, cs = false, cs_long = false, ds = false, md = false,
+         comments = false, hits_only = false;
     std::int64_t compression = -1;
   };
 
@@ -80,11 +81,14 @@ class SamWriter {
              "read group of all reads: a line as @RG\\tID:x\\tSM:y with \\t for tabs, or its ID alone (minimap2's -R)");
     d.option("command", &Parameters::command, "what the header says of the run (CL of @PG)");
     d.option("secondary", &Parameters::secondary, "write secondary alignments (minimap2's --secondary)");
+    d.option("secondary_bases", &Parameters::secondary_bases,
+             "bases and qualities of their part of the read in secondary records, with hard clips (minimap2's --secondary-seq)");
     d.option("soft_clip", &Parameters::soft_clip, "soft clips in supplementary records, bases in secondary ones (minimap2's -Y)");
     d.option("long_cigar_tag", &Parameters::long_cigar_tag,
              "move CIGARs of more than 65,535 operations to the tag CG of SAM, as BAM always has them (minimap2's -L)");
     d.option("cs", &Parameters::cs, "write cs tags (minimap2's --cs)");
     d.option("cs_long", &Parameters::cs_long, "the same, made with cs_long by base_alignment (--cs=long)");
+    d.option("ds", &Parameters::ds, "write ds tags, made with ds by base_alignment, instead of cs tags (minimap2's --ds)");
     d.option("md", &Parameters::md, "write MD tags, instead of cs tags if both are wanted (minimap2's --MD)");
     d.option("comments", &Parameters::comments,
              "append what follows the names of reads without a column tags, or with no tags in it (minimap2's -y)");
@@ -129,9 +133,11 @@ class SamWriter {
     hts::silence();
     options_.clipping = p.soft_clip ? Clipping::soft : Clipping::hard;
     options_.secondary = p.secondary ? Secondary::written : Secondary::left_out;
+    options_.secondary_bases = p.secondary_bases ? SecondaryBases::written : SecondaryBases::left_out;
     options_.long_cigar = p.long_cigar_tag && form_ == Form::sam ? LongCigar::tag : LongCigar::field;
     options_.read_group = group_.id;
     if ((p.cs || p.cs_long) && setup.available("difference_text")) options_.text = TagText::difference;
+    if (p.ds && setup.available("difference_text")) options_.text = TagText::difference_and_shifts;
     if (p.md && setup.available("mismatch_text")) options_.text = TagText::mismatches;
     make_header("");  // so that what is wrong with the options is said before there are reads
     if (!contigs_ || sam_hdr_add_lines(contigs_.get(), contig_lines_.data(), contig_lines_.size()) != 0)

@@ -7,11 +7,14 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <memory>
+#include <sluice/overlap/minimap2_release.hpp>
 #include <sluice/overlap/primary_hits.hpp>
 #include <span>
 #include <vector>
 
 #include "base_alignment/kernel/problem.hpp"
+#include "base_alignment/splicing/splice_sites.hpp"
 
 namespace sluice::base_alignment {
 
@@ -29,6 +32,11 @@ struct Anchor {
 // Flags of y; the first two are set here, the others by the seeding.
 inline constexpr std::uint64_t long_join = std::uint64_t{1} << 40, left_out = std::uint64_t{1} << 41, tandem = std::uint64_t{1} << 42,
                                self = std::uint64_t{1} << 43;
+
+class JunctionEnds;
+
+// How a read runs along the transcript that its alignment's introns tell of. unknown: nobody asked, undecided: both ways score the same.
+enum class Transcript : std::uint8_t { unknown, along, against, undecided };
 
 struct AlignedHit {
   // Values of id and parent beside ordinals of hits.
@@ -51,9 +59,12 @@ struct AlignedHit {
   bool inversion = false;
   bool leads = false;           // the first primary hit of the read
   std::int32_t score = 0;       // AS
-  std::int32_t best_score = 0;  // of a part of the alignment, long gaps costing by logarithm (ms)
+  std::int32_t best_score = 0;  // of a part of the alignment, long gaps costing by logarithm; by it hits are ranked
+  std::int32_t path_score = 0;  // the same as the path gives it, whatever was added or adjusted later
   std::int32_t second_best_score = 0;
   std::uint8_t mapping_quality = 0;
+  Transcript transcript = Transcript::unknown;
+  bool spliced = false;  // an intron is in its path
   std::vector<std::uint32_t> cigar;
 
   bool primary() const { return id == parent; }
@@ -62,8 +73,21 @@ struct AlignedHit {
 // Sets the places, matches and columns of the hit from its anchors.
 void measure_chain(std::span<const Anchor> anchors, std::int32_t read_length, AlignedHit& hit);
 
+// Alignment across introns.
+struct SpliceSettings {
+  bool enabled = false;
+  bool along = true, against = true;  // which runs of the read along its transcript are tried; neither: sites do not count
+  SiteCosts costs;
+  std::shared_ptr<const KnownJunctions> known;
+  std::shared_ptr<const SiteScoreTable> site_scores;
+  std::shared_ptr<const JunctionEnds> jumps;
+  std::int32_t least_jump = 3;        // bases of an exon that a jump may add
+  std::int32_t end_seed_penalty = 6;  // by which a first or last anchor must outweigh the logarithm of the gap beside it
+};
+
 struct AlignmentSettings {
   Scores scores;
+  SpliceSettings splice;
   std::int32_t z_drop = 400, z_drop_inversion = 200, end_bonus = -1;
   std::int32_t min_score = 80;           // least best_score of a hit
   std::int32_t min_fill_length = 200;    // anchors closer than this do not cut a gap
@@ -76,6 +100,7 @@ struct AlignmentSettings {
   bool trim_ends = true;
   bool find_inversions = true;
   bool rank = true;  // false: every chain is a hit (-P)
+  overlap::Minimap2Release release = overlap::Minimap2Release::v2_31;
   bool eqx = false;
   std::int32_t k = 15;
   bool homopolymer_compressed = false;
@@ -89,10 +114,13 @@ inline float quick_log2(float x) {
   return exponent + ((-0.34484843F * m + 2.02466578F) * m - 0.67487759F);
 }
 
-enum Operation : std::uint32_t { match_or_mismatch = 0, insertion = 1, deletion = 2, soft_clip = 4, equal = 7, different = 8 };
+enum Operation : std::uint32_t { match_or_mismatch = 0, insertion = 1, deletion = 2, intron = 3, soft_clip = 4, equal = 7, different = 8 };
 constexpr std::uint32_t code_of(std::uint32_t operation) { return operation & 15U; }
 constexpr std::int32_t bases_of(std::uint32_t operation) { return static_cast<std::int32_t>(operation >> 4); }
+// An intron is no gap.
 constexpr bool is_gap(std::uint32_t operation) { return code_of(operation) == insertion || code_of(operation) == deletion; }
+// Columns without gaps.
+constexpr bool is_run(std::uint32_t operation) { return !is_gap(operation) && code_of(operation) != intron; }
 
 // Share of equal columns, a gap counting as one column.
 double identity_of(const AlignedHit& hit);

@@ -37,7 +37,7 @@ void give_alignments(const std::vector<AlignedRow>& made, WantedTexts wanted, Ou
   add(
       "alignment_score", +[](Hit hit) { return hit.score; });
   add(
-      "aligned_best_score", +[](Hit hit) { return hit.best_score; });
+      "aligned_best_score", +[](Hit hit) { return hit.path_score; });
   add(
       "aligned_divergence", +[](Hit hit) { return 1.0 - identity_of(hit); });
   add(
@@ -60,6 +60,8 @@ void give_alignments(const std::vector<AlignedRow>& made, WantedTexts wanted, Ou
       "aligned_split", +[](Hit hit) { return hit.split; });
   add(
       "aligned_mapq", +[](Hit hit) { return hit.mapping_quality; });
+  add(
+      "aligned_transcript_strand", +[](Hit hit) { return static_cast<std::uint8_t>(hit.transcript); });
   auto to = out.list<std::uint32_t>("aligned_cigar", per_operation).begin();
   for (const AlignedRow& row : made)
     for (const AlignedHit& hit : row.hits) to = std::copy(hit.cigar.begin(), hit.cigar.end(), to);

@@ -19,7 +19,7 @@ bool shift_gaps(Cigar& cigar, Codes query, Codes target) {
     const auto bases = static_cast<std::size_t>(bases_of(cigar[k]));
     any_empty = any_empty || bases == 0;
     if (!is_gap(cigar[k])) {
-      q += bases;
+      if (code_of(cigar[k]) != intron) q += bases;
       t += bases;
       continue;
     }
@@ -95,10 +95,16 @@ void drop_first_gap(AlignedHit& hit, Codes& query, Codes& target) {
 void count(const Scores& scores, Codes query, Codes target, AlignedHit& hit) {
   double score = 0, best = 0;
   hit.matches = hit.columns = hit.ambiguous = 0;
+  hit.spliced = false;
   std::size_t q = 0, t = 0;
   for (const std::uint32_t operation : hit.cigar) {
     const std::int32_t bases = bases_of(operation);
     std::int32_t ambiguous = 0, different_bases = 0;
+    if (code_of(operation) == intron) {  // costs nothing here
+      hit.spliced = true;
+      t += static_cast<std::size_t>(bases);
+      continue;
+    }
     if (is_gap(operation)) {
       const bool inserted = code_of(operation) == insertion;
       for (std::int32_t i = 0; i < bases; ++i) ambiguous += (inserted ? query[q++] : target[t++]) > 3 ? 1 : 0;
@@ -123,7 +129,7 @@ void count(const Scores& scores, Codes query, Codes target, AlignedHit& hit) {
     hit.columns += bases - ambiguous;
     hit.ambiguous += ambiguous;
   }
-  hit.best_score = static_cast<std::int32_t>(best + .499);
+  hit.best_score = hit.path_score = static_cast<std::int32_t>(best + .499);
 }
 
 // minimap2 keeps an M whole, as =, if no M holds both equal and different bases, even where all are different.
@@ -132,7 +138,7 @@ void split_matches(Cigar& cigar, Codes query, Codes target) {
   std::size_t q = 0, t = 0;
   bool any_mixed = false;
   for (const std::uint32_t operation : cigar) {
-    if (is_gap(operation)) {
+    if (!is_run(operation)) {
       split.push_back(operation);
       (code_of(operation) == insertion ? q : t) += operation >> 4;
       continue;
@@ -152,7 +158,7 @@ void split_matches(Cigar& cigar, Codes query, Codes target) {
     return;
   }
   for (std::uint32_t& operation : cigar)
-    if (!is_gap(operation)) operation = (operation & ~15U) | equal;
+    if (is_run(operation)) operation = (operation & ~15U) | equal;
 }
 
 }  // namespace
@@ -176,16 +182,55 @@ namespace {
 constexpr char lower(std::uint8_t code) { return "acgtn"[code]; }
 constexpr char upper(std::uint8_t code) { return "ACGTN"[code]; }
 
+// Bases [from, from + bases) of a gap, those in brackets by which it could be shifted to the right, and to the left.
+void append_shifts(std::string& text, Codes own, std::size_t from, std::size_t bases) {
+  std::size_t left = 0, right = 0;
+  while (right < bases && from + bases + right < own.size() && own[from + bases + right] == own[from + right]) ++right;
+  while (left < bases && left < from && own[from + bases - 1 - left] == own[from - 1 - left]) ++left;
+  const auto append = [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) text += lower(own[from + i]);
+  };
+  const auto append_bracketed = [&](std::size_t begin, std::size_t end) {
+    if (begin == end) return;
+    text += '[';
+    append(begin, end);
+    text += ']';
+  };
+  if (left + right >= bases) return append_bracketed(0, bases);
+  append_bracketed(0, right);
+  append(right, bases - left);
+  append_bracketed(bases - left, bases);
+}
+
+// "~gt1234ag": its first two bases and its last two.
+void append_intron(std::string& text, Codes bases) {
+  text += '~';
+  for (std::size_t i = 0; i < 2 && i < bases.size(); ++i) text += lower(bases[i]);
+  text += std::to_string(bases.size());
+  for (std::size_t i = std::max<std::size_t>(bases.size(), 2) - 2; i < bases.size(); ++i) text += lower(bases[i]);
+}
+
 }  // namespace
 
-void append_difference(std::string& text, std::span<const std::uint32_t> cigar, Codes query, Codes target, DifferenceForm form) {
+void append_difference(std::string& text, std::span<const std::uint32_t> cigar, Codes query, Codes target, DifferenceForm form, Shifts shifts) {
   std::size_t q = 0, t = 0;
   for (const std::uint32_t operation : cigar) {
     const std::size_t bases = operation >> 4;
+    if (code_of(operation) == intron) {
+      append_intron(text, target.subspan(t, bases));
+      t += bases;
+      continue;
+    }
     if (is_gap(operation)) {
       const bool inserted = code_of(operation) == insertion;
       text += inserted ? '+' : '-';
-      for (std::size_t i = 0; i < bases; ++i) text += lower(inserted ? query[q++] : target[t++]);
+      const Codes own = inserted ? query : target;
+      std::size_t& at = inserted ? q : t;
+      if (shifts == Shifts::shown)
+        append_shifts(text, own, at, bases);
+      else
+        for (std::size_t i = 0; i < bases; ++i) text += lower(own[at + i]);
+      at += bases;
       continue;
     }
     for (const std::size_t end = q + bases; q < end;) {
@@ -215,6 +260,8 @@ void append_mismatched_reference(std::string& text, std::span<const std::uint32_
     const std::size_t bases = operation >> 4;
     if (code_of(operation) == insertion) {
       q += bases;
+    } else if (code_of(operation) == intron) {
+      t += bases;
     } else if (code_of(operation) == deletion) {
       end_run();
       text += '^';

@@ -19,7 +19,10 @@ void normalize(std::vector<std::uint32_t>& cigar, Codes query, Codes target);
 
 enum class DifferenceForm : std::uint8_t { short_form, long_form };
 // The cs tag's text (":6-ata:10+gtc*at"); long form: "=ACGTAC" for runs of equal bases.
-void append_difference(std::string& text, std::span<const std::uint32_t> cigar, Codes query, Codes target, DifferenceForm form);
+// shown: the ds tag's text, in which bases of a gap are bracketed by which it could be shifted ("+[ac]gt").
+enum class Shifts : std::uint8_t { hidden, shown };
+void append_difference(std::string& text, std::span<const std::uint32_t> cigar, Codes query, Codes target, DifferenceForm form,
+                       Shifts shifts = Shifts::hidden);
 // The MD tag's text as minimap2 writes it: no 0 at the end ("10A5^AC6").
 void append_mismatched_reference(std::string& text, std::span<const std::uint32_t> cigar, Codes query, Codes target);
 

@@ -66,6 +66,7 @@ std::int64_t all_losses(const Scores& scores, const Piece& piece, const Alignmen
   return gaps + (less_in_columns * fall + less - 1) / less;
 }
 
+// piece: in the order of its codes.
 void align_codes(const AlignmentSettings& settings, const Piece& piece, TieOrder ties, AlignmentMemory& memory) {
   Alignment& result = memory.piece;
   result.cigar.clear();
@@ -75,7 +76,14 @@ void align_codes(const AlignmentSettings& settings, const Piece& piece, TieOrder
     result.dropped = true;
     return;
   }
-  align(settings.scores, problem, memory.rows, result);
+  if (!settings.splice.enabled) return align(settings.scores, problem, memory.rows, result);
+  const SitePiece sites{.codes = piece.target,
+                        .contig = piece.contig,
+                        .begin = piece.target_begin,
+                        .direction = ties == TieOrder::gap_left ? Direction::backward : Direction::forward,
+                        .sites = piece.sites};
+  score_sites(settings.splice.costs, sites, {settings.splice.known.get(), settings.splice.site_scores.get()}, memory.sites);
+  align_spliced(settings.scores, problem, {memory.sites.donor, memory.sites.acceptor}, memory.spliced_rows, result);
 }
 
 // Does the reverse complement align locally, with that score at least?
@@ -125,7 +133,7 @@ void append(std::vector<std::uint32_t>& cigar, const std::vector<std::uint32_t>&
 Fall look_for_fall(const AlignmentSettings& settings, const Piece& piece, AlignmentMemory& memory) {
   const Scores& scores = settings.scores;
   const std::vector<std::uint32_t>& cigar = memory.piece.cigar;
-  if (all_losses(scores, piece, memory.piece) <= std::min(settings.z_drop, settings.z_drop_inversion)) return Fall::none;
+  if (!settings.splice.enabled && all_losses(scores, piece, memory.piece) <= std::min(settings.z_drop, settings.z_drop_inversion)) return Fall::none;
   FallSearch search(scores.gap_extend);
   std::int32_t target = 0, query = 0;
   for (const std::uint32_t operation : cigar) {

@@ -10,6 +10,7 @@
 #include "base_alignment/aligned_hit.hpp"
 #include "base_alignment/kernel/align.hpp"
 #include "base_alignment/kernel/local.hpp"
+#include "base_alignment/kernel/spliced.hpp"
 #include "base_alignment/sequences.hpp"
 
 namespace sluice::base_alignment {
@@ -17,6 +18,8 @@ namespace sluice::base_alignment {
 // Reusable memory of the alignments of one thread.
 struct AlignmentMemory {
   MatrixRows rows;
+  SplicedRows spliced_rows;
+  SiteScores sites;
   LocalRows local;
   Alignment piece;
   std::vector<std::uint8_t> query, target;
@@ -26,6 +29,9 @@ struct Piece {
   Codes query, target;
   std::int32_t band = -1, z_drop = -1, end_bonus = -1;
   Goal goal = Goal::ends;
+  // Across introns: where the target's part begins, and along which strand introns are looked for.
+  std::int32_t contig = 0, target_begin = 0;
+  Sites sites = Sites::none;
 };
 Problem problem_of(const Piece& piece, TieOrder ties);
 // Is the matrix larger than the settings allow? Such a piece is given up without a path.

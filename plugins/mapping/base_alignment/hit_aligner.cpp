@@ -27,11 +27,28 @@ Piece HitPlan::piece(Codes strand, std::size_t i) const {
           .band = planned.band,
           .z_drop = planned.z_drop,
           .end_bonus = planned.end_bonus,
-          .goal = planned.goal};
+          .goal = planned.goal,
+          .contig = contig,
+          .target_begin = planned.begin.target,
+          .sites = sites};
+}
+
+// Bases of the contig and of the read around an anchor.
+std::int32_t HitAligner::score_around(const ReadStrands& read, const Anchor& anchor, const AlignedHit& hit) {
+  constexpr std::int32_t around = 20;
+  const auto contig = static_cast<std::size_t>(hit.target);
+  const std::int32_t query_begin = std::max(0, anchor.read_start() - around);
+  const std::int32_t query_end = std::min(read.length(), anchor.on_read() + 1 + around);
+  copy_contig(index_, contig, std::max(0, anchor.target_start() - around), std::min(index_.contig_length[contig], anchor.on_target() + 1 + around),
+              target_);
+  return align_locally(settings_.scores, part(read.strand(hit.reverse), query_begin, query_end), target_, Padding::costs, memory_.local).score;
 }
 
 void HitAligner::plan(const ReadStrands& read, std::span<Anchor> anchors, const AlignedHit& hit, HitPlan& plan) {
-  plan.range = trim_ends(anchors, hit, settings_);
+  plan.contig = hit.target;
+  plan.range = !settings_.splice.enabled
+                   ? trim_ends(anchors, hit, settings_)
+                   : trim_spliced_ends(anchors, hit, settings_, [&](const Anchor& anchor) { return score_around(read, anchor, hit); });
   const std::span<Anchor> used = anchors.subspan(static_cast<std::size_t>(plan.range.first), static_cast<std::size_t>(plan.range.count));
   flag_bad_seeds(used, settings_.max_gap, jumps_);
   // Exact matches may be shorter than the index's k-mers.
@@ -52,6 +69,8 @@ void HitAligner::plan_pieces(const ReadStrands& read, std::span<const Anchor> an
   const Reach& reach = plan.reach;
   const auto band = static_cast<std::int32_t>(settings_.bw * 1.5 + 1.0);
   const std::int32_t wide_band = std::max(band, static_cast<std::int32_t>(settings_.bw_long * 1.5 + 1.0));
+  // 2.24 has no bonus across introns.
+  const std::int32_t end_bonus = settings_.splice.enabled && settings_.release == overlap::Minimap2Release::v2_24 ? -1 : settings_.end_bonus;
   plan.pieces.clear();
   plan.extends_left = plan.begin.query > 0 && plan.begin.target > 0;
   if (plan.extends_left)
@@ -59,7 +78,7 @@ void HitAligner::plan_pieces(const ReadStrands& read, std::span<const Anchor> an
                            .end = plan.begin,
                            .band = band,
                            .z_drop = hit.split_at_inversion ? settings_.z_drop_inversion : settings_.z_drop,
-                           .end_bonus = settings_.end_bonus,
+                           .end_bonus = end_bonus,
                            .goal = Goal::extension,
                            .ties = TieOrder::gap_left});
   Point from = plan.begin;
@@ -82,7 +101,7 @@ void HitAligner::plan_pieces(const ReadStrands& read, std::span<const Anchor> an
                            .end = {reach.target_end, reach.query_end},
                            .band = band,
                            .z_drop = settings_.z_drop,
-                           .end_bonus = settings_.end_bonus,
+                           .end_bonus = end_bonus,
                            .goal = Goal::extension});
 }
 
@@ -176,8 +195,40 @@ std::optional<AlignedHit> HitAligner::take_gaps(const ReadStrands& read, std::sp
   return std::nullopt;
 }
 
-std::optional<AlignedHit> HitAligner::align(const ReadStrands& read, std::span<const Anchor> anchors, const HitPlan& plan,
-                                            const PieceAnswers* answers, AlignedHit& hit) {
+std::optional<AlignedHit> HitAligner::align(const ReadStrands& read, std::span<const Anchor> anchors, HitPlan& plan, const PieceAnswers* answers,
+                                            AlignedHit& hit) {
+  return settings_.splice.enabled ? align_spliced_hit(read, anchors, plan, hit) : align_along(read, anchors, plan, answers, hit);
+}
+
+// Along its transcript, against it, or both ways, of which the better one is taken: S.7 of the specification.
+std::optional<AlignedHit> HitAligner::align_spliced_hit(const ReadStrands& read, std::span<const Anchor> anchors, HitPlan& plan, AlignedHit& hit) {
+  const SpliceSettings& splice = settings_.splice;
+  const auto align_for = [&](Transcript transcript, AlignedHit& to) {
+    const bool forward = (transcript == Transcript::along) != to.reverse, any = splice.along || splice.against;
+    plan.sites = !any ? Sites::none : forward ? Sites::forward : Sites::reverse;
+    to.transcript = transcript;
+    return align_along(read, anchors, plan, nullptr, to);
+  };
+  if (!splice.along || !splice.against) return align_for(splice.along ? Transcript::along : Transcript::against, hit);
+  AlignedHit other = hit;
+  std::optional<AlignedHit> rest = align_for(Transcript::along, hit), other_rest = align_for(Transcript::against, other);
+  const bool undecided = hit.score == other.score;
+  // As good as thrown dice.
+  const bool takes_other = undecided ? ((read.length() + hit.score) & 1) != 0 : other.score > hit.score;
+  if (takes_other) {
+    hit = std::move(other);
+    rest = std::move(other_rest);
+  }
+  if (undecided) hit.transcript = Transcript::undecided;
+  if (hit.spliced && settings_.release != overlap::Minimap2Release::v2_24) {
+    const std::int32_t sum = settings_.scores.match + settings_.scores.mismatch;
+    hit.best_score += undecided ? -sum : sum + (sum >> 1);
+  }
+  return rest;
+}
+
+std::optional<AlignedHit> HitAligner::align_along(const ReadStrands& read, std::span<const Anchor> anchors, const HitPlan& plan,
+                                                  const PieceAnswers* answers, AlignedHit& hit) {
   cigar_.clear();
   score_ = 0;
   const Codes query = read.strand(hit.reverse);
@@ -219,9 +270,10 @@ std::optional<AlignedHit> HitAligner::find_inversion(const ReadStrands& read, co
   };
   memory_.query.assign(query.rend() - (query_from + on_query), query.rend() - query_from);
   memory_.target.assign(target_.rbegin(), target_.rend());
-  const LocalEnd local = align_locally(settings_.scores, memory_.query, memory_.target, memory_.local);
+  const Padding padding = settings_.release == overlap::Minimap2Release::v2_24 ? Padding::passes : Padding::costs;
+  const LocalEnd local = align_locally(settings_.scores, memory_.query, memory_.target, padding, memory_.local);
   if (local.score < settings_.min_score) return std::nullopt;
-  // The first base may lie up to seven bases before the gap: see LocalEnd.
+  // With 2.24 the first base may lie up to seven bases before the gap: see LocalEnd.
   const std::int32_t query_offset = on_query - 1 - local.query, target_offset = on_target - 1 - local.target;
   const std::int32_t query_begin = query_from + query_offset, target_begin = left.target_end + target_offset;
   if (query_begin < 0) return std::nullopt;

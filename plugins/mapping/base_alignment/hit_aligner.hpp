@@ -29,6 +29,8 @@ struct HitPlan {
   std::vector<std::uint8_t> target;  // the contig's bases from target_begin on
   bool extends_left = false, extends_right = false;
   std::vector<PlannedPiece> pieces;  // the left end, the gaps, the right end
+  std::int32_t contig = 0;
+  Sites sites = Sites::none;  // across introns: for which strand's sites the pieces are aligned
 
   Codes target_part(std::int32_t from, std::int32_t to) const { return from < to ? part(target, from - target_begin, to - target_begin) : Codes(); }
   // strand: the read's, of the hit.
@@ -52,20 +54,27 @@ class HitAligner {
 
   // Aligns the hit as planned and gives the part that was split off behind it, if there is one. answers: may be null; what it does not have is
   // aligned here.
-  std::optional<AlignedHit> align(const ReadStrands& read, std::span<const Anchor> anchors, const HitPlan& plan, const PieceAnswers* answers,
+  std::optional<AlignedHit> align(const ReadStrands& read, std::span<const Anchor> anchors, HitPlan& plan, const PieceAnswers* answers,
                                   AlignedHit& hit);
 
   // The alignment of what lies between two parts of a hit with the read's opposite strand, if it is an inversion.
   std::optional<AlignedHit> find_inversion(const ReadStrands& read, const AlignedHit& left, const AlignedHit& right);
 
   // Behind a read: memory that only few need.
-  void give_back() { memory_.rows.give_back(); }
+  void give_back() {
+    memory_.rows.give_back();
+    memory_.spliced_rows.give_back();
+  }
 
  private:
   struct Ends {
     Point begin, end;
   };
   Point cut_at(const ReadStrands& read, const Anchor& anchor, const AlignedHit& hit) const;
+  std::int32_t score_around(const ReadStrands& read, const Anchor& anchor, const AlignedHit& hit);
+  std::optional<AlignedHit> align_along(const ReadStrands& read, std::span<const Anchor> anchors, const HitPlan& plan, const PieceAnswers* answers,
+                                        AlignedHit& hit);
+  std::optional<AlignedHit> align_spliced_hit(const ReadStrands& read, std::span<const Anchor> anchors, HitPlan& plan, AlignedHit& hit);
   void plan_pieces(const ReadStrands& read, std::span<const Anchor> anchors, const AlignedHit& hit, HitPlan& plan) const;
   // Into memory_.piece; how deep the score falls along it may be unknown, and is then the highest number.
   std::int64_t take_piece(const HitPlan& plan, Codes query, std::size_t i, const PieceAnswers* answers);

@@ -26,6 +26,24 @@ std::uint64_t bases_in_hits(const Batch& in, std::int64_t row) {
   return sum;
 }
 
+// Cells of the largest matrix over an intron: from anchor to anchor, and as many bases of the read as are gathered before a gap is filled.
+std::uint64_t cells_over_introns(const Batch& in, std::int64_t row) {
+  constexpr std::uint64_t gathered = 400;
+  const auto x = in.list<std::uint64_t>("chain_anchor_x")[row], y = in.list<std::uint64_t>("chain_anchor_y")[row];
+  std::uint64_t most = 0;
+  std::size_t begin = 0;
+  for (const std::int32_t count : in.list<std::int32_t>("chain_anchor_count")[row]) {
+    const std::size_t end = std::min({begin + static_cast<std::size_t>(std::max(count, 0)), x.size(), y.size()});
+    for (std::size_t i = begin + 1; i < end; ++i) {
+      const std::uint64_t before = y[i - 1] & 0xffffffffU, here = y[i] & 0xffffffffU;
+      if (x[i] < x[i - 1] || here < before) continue;
+      most = std::max(most, ((x[i] - x[i - 1]) % (std::uint64_t{1} << 32) + gathered) * (here - before + gathered));
+    }
+    begin = end;
+  }
+  return most;
+}
+
 // CIGARs take 0.03 bytes a base (HiFi) to 0.65 (a fifth of errors), cs tags 0.03 to 0.71, MD tags half of that; with =, X or all bases twice as much.
 std::uint64_t column_bytes(std::uint64_t in_hits, std::size_t hits, const MadeOfAlignment& made) {
   constexpr std::uint64_t numbers_of_hit = 128;
@@ -50,15 +68,16 @@ std::uint64_t round_bytes(double bases, std::uint64_t in_hits) { return 4 * stat
 Estimate estimate_alignment(const Batch& in, const MadeOfAlignment& made) {
   const auto bases = in.text("bases").offsets();
   Estimate e;
-  std::uint64_t in_hits = 0;
+  std::uint64_t in_hits = 0, over_introns = 0;
   for (std::size_t row = 0; row + 1 < bases.size(); ++row) {
     const auto work = static_cast<double>(bases[row + 1] - bases[row]);
     e.work += work;
     e.largest_row_work = std::max(e.largest_row_work, work);
     in_hits += bases_in_hits(in, static_cast<std::int64_t>(row));
+    if (made.splice) over_introns = std::max(over_introns, cells_over_introns(in, static_cast<std::int64_t>(row)));
   }
   e.output_bytes = column_bytes(in_hits, in.list<std::int32_t>("hit_chain").values().size(), made);
-  e.scratch_bytes = std::max(thread_bytes(e.largest_row_work), round_bytes(e.work, in_hits));
+  e.scratch_bytes = std::max(thread_bytes(e.largest_row_work) + over_introns, round_bytes(e.work, in_hits));
   return e;
 }
 

@@ -15,6 +15,7 @@ struct MadeOfAlignment {
   WantedTexts texts;
   DifferenceForm form = DifferenceForm::short_form;
   bool eqx = false;
+  bool splice = false;
 };
 
 // `in` has base_alignment's columns on the host. Work is counted in bases, memory in bytes; no list is trusted to fit another.

@@ -138,26 +138,19 @@ void set_parents(const AlignmentSettings& settings, RankingScratch& scratch, std
 }
 
 void drop_secondary_hits(const AlignmentSettings& settings, RankingScratch& scratch, std::vector<AlignedHit>& hits) {
-  std::size_t kept = hits.size();
-  if (settings.secondary_ratio > 0) {
-    std::int32_t secondary = 0;
-    kept = 0;
-    for (std::size_t i = 0; i < hits.size(); ++i) {
-      const AlignedHit& hit = hits[i];
-      bool keep = hit.primary() || hit.inversion;
-      if (!keep && secondary < settings.best_count) {
-        // Another hit may have moved to the parent's place by now, and is compared instead, as in minimap2.
-        const AlignedHit& parent = hits[static_cast<std::size_t>(hit.parent)];
-        if (as_float(hit.chain_score) >= as_float(parent.chain_score) * settings.secondary_ratio ||
-            std::int64_t{hit.chain_score} + 2 * settings.k >= parent.chain_score)
-          keep = !same_place(hit, parent) || hit.query_start != parent.query_start || hit.query_end != parent.query_end;
-        if (keep) ++secondary;
-      }
-      if (!keep) continue;
-      if (kept != i) hits[kept] = std::move(hits[i]);
-      ++kept;
-    }
-  }
+  std::int32_t secondary = 0;
+  const auto keeps = [&](const AlignedHit& hit) {
+    if (hit.primary() || hit.inversion) return true;
+    if (secondary >= settings.best_count) return false;
+    const AlignedHit& parent = hits[static_cast<std::size_t>(hit.parent)];
+    if (as_float(hit.chain_score) < as_float(parent.chain_score) * settings.secondary_ratio &&
+        std::int64_t{hit.chain_score} + 2 * settings.k < parent.chain_score)
+      return false;
+    const bool keep = !same_place(hit, parent) || hit.query_start != parent.query_start || hit.query_end != parent.query_end;
+    if (keep) ++secondary;
+    return keep;
+  };
+  const std::size_t kept = settings.secondary_ratio > 0 ? overlap::keep_in_order(settings.release, hits, keeps) : hits.size();
   if (kept != hits.size()) {
     scratch.renumbered.assign(hits.size(), AlignedHit::none);
     hits.resize(kept);

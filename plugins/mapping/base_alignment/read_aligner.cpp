@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "base_alignment/splicing/junction_jumps.hpp"
+
 namespace sluice::base_alignment {
 
 ReadHits read_hits_of(const Batch& in, std::int64_t row) {
@@ -93,7 +95,7 @@ void ReadAligner::start(const ReadHits& read, ReadState& state) {
   for (AlignedHit& hit : state.hits) measure_chain(state.anchors, state.strands.length(), hit);
 }
 
-void ReadAligner::align_hit(ReadState& state, std::size_t i, const HitPlan& plan, const PieceAnswers* answers) {
+void ReadAligner::align_hit(ReadState& state, std::size_t i, HitPlan& plan, const PieceAnswers* answers) {
   std::optional<AlignedHit> rest = aligner_.align(state.strands, state.anchors, plan, answers, state.hits[i]);
   state.is_aligned[i] = 1;
   if (!rest) return;
@@ -118,13 +120,18 @@ void ReadAligner::finish(std::int32_t repeat_length, ReadState& state) {
   add_inversions(state);
   std::vector<AlignedHit>& hits = state.hits;
   drop_weak(settings_, state.strands.length(), hits);
-  if (adjust_scores(settings_, state.strands.length(), hits)) drop_weak(settings_, state.strands.length(), hits);
+  const bool may_adjust = settings_.rank || settings_.release == overlap::Minimap2Release::v2_24;
+  if (may_adjust && adjust_scores(settings_, state.strands.length(), hits)) drop_weak(settings_, state.strands.length(), hits);
   sort_by_score(hits);
   if (settings_.rank) {
     set_parents(settings_, ranking_, hits);
     drop_secondary_hits(settings_, ranking_, hits);
   }
   set_mapping_quality(settings_, repeat_length, hits);
+  if (settings_.splice.jumps)
+    for (AlignedHit& hit : hits) jump_over_junctions(settings_, *settings_.splice.jumps, index_, state.strands, target_, hit);
+  if (settings_.release == overlap::Minimap2Release::v2_24)
+    for (AlignedHit& hit : hits) hit.path_score = hit.best_score;
   aligner_.give_back();
 }
 

@@ -41,7 +41,7 @@ struct ReadState {
 
 class ReadAligner {
  public:
-  ReadAligner(const AlignmentSettings& settings, const MinimizerIndexView& index) : settings_(settings), aligner_(settings, index) {}
+  ReadAligner(const AlignmentSettings& settings, const MinimizerIndexView& index) : settings_(settings), index_(index), aligner_(settings, index) {}
 
   // In the order of minimap2's lines; valid until the next call. `read` must have passed problem_of.
   std::vector<AlignedHit>& align(const ReadHits& read);
@@ -52,15 +52,17 @@ class ReadAligner {
   void start(const ReadHits& read, ReadState& state);
   void plan_hit(ReadState& state, std::size_t hit, HitPlan& plan) { aligner_.plan(state.strands, state.anchors, state.hits[hit], plan); }
   // A part that is split off is a hit behind this one, not aligned yet.
-  void align_hit(ReadState& state, std::size_t hit, const HitPlan& plan, const PieceAnswers* answers);
+  void align_hit(ReadState& state, std::size_t hit, HitPlan& plan, const PieceAnswers* answers);
   void finish(std::int32_t repeat_length, ReadState& state);
 
  private:
   void add_inversions(ReadState& state);
 
   const AlignmentSettings& settings_;
+  const MinimizerIndexView& index_;
   HitAligner aligner_;
   RankingScratch ranking_;
+  std::vector<std::uint8_t> target_;
   std::vector<std::int32_t> hit_of_chain_;
   ReadState own_;
   HitPlan plan_;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <sluice/minimizer_index.hpp>
 #include <sluice/stage.hpp>
 #include <string>
@@ -14,6 +15,7 @@
 #include "base_alignment/finished_path.hpp"
 #include "base_alignment/memory_estimate.hpp"
 #include "base_alignment/read_aligner.hpp"
+#include "base_alignment/splicing/junction_jumps.hpp"
 
 #ifdef SLUICE_WITH_CUDA
 #include <atomic>
@@ -39,7 +41,17 @@ class BaseAlignment {
     bool hard_mask_level = false;
     std::int32_t mask_length = unlimited;
     bool all_chains = false, trim_ends = true, for_only = false, rev_only = false, eqx = false;
-    bool cs = true, cs_long = false, md = true;
+    bool cs = true, cs_long = false, ds = false, md = true;
+    std::string compat = "none";
+    bool splice = false;
+    std::string transcript_strand = "none";
+    std::int32_t splice_model = 1, noncanonical = 0;
+    bool splice_flank = false;
+    std::optional<Path> junctions;
+    std::int32_t junction_bonus = 0, end_seed_penalty = 6;
+    std::optional<Path> site_scores, annotated_junctions, seen_junctions;
+    double site_score_scale = 0.7;
+    std::int32_t no_site_score = 5, least_jump = 3;
   };
 
   static void describe(Describe<BaseAlignment>& d) {
@@ -47,12 +59,13 @@ class BaseAlignment {
         .map("read")
         .summary("aligns mapped reads base by base along their chains")
         .doc(
-            "The base-level alignment of minimap2 2.24 (Li 2018, 2021), column for column: chains lose doubtful ends and seeds, their ends are "
+            "The base-level alignment of minimap2 2.31 (Li 2018, 2021), column for column: chains lose doubtful ends and seeds, their ends are "
             "extended, "
             "the gaps between anchors filled with two-piece affine costs in a band, hits split where the score falls too far, inversions looked for "
             "between the parts; then the alignments' own scores say which of them are kept, which is primary, and how sure it is. A read can have "
             "more "
-            "alignments than hits, or fewer. Options carry minimap2's letters in their help; the defaults are map-ont's.")
+            "alignments than hits, or fewer. With `splice` a gap on the contig may be an intron, which is looked for by the bases at its ends. "
+            "Options carry minimap2's letters in their help; the defaults are map-ont's.")
         .work_unit("base")
         .host_columns();
     d.uses("index", "minimizer_index", "names, lengths and bases of the contigs");
@@ -80,7 +93,7 @@ class BaseAlignment {
         .gives("aligned_ambiguous", "list<i32>", "per alignment: columns with an N (nn)")
         .gives("edit_distance", "list<i32>", "per alignment: mismatches, gap bases and columns with an N (NM)")
         .gives("alignment_score", "list<i32>", "per alignment: score of the whole (AS)")
-        .gives("aligned_best_score", "list<i32>", "per alignment: score by which they are ranked, that of the best part, long gaps costing less (ms)")
+        .gives("aligned_best_score", "list<i32>", "per alignment: score of the best part, long gaps costing less (ms)")
         .gives("aligned_divergence", "list<f64>", "per alignment: differences per column, a gap being one column (de)")
         .gives("aligned_anchors", "list<i32>", "per alignment: anchors of its chain (cm)")
         .gives("aligned_chain_score", "list<i32>", "per alignment: score of its chain (s1)")
@@ -90,6 +103,7 @@ class BaseAlignment {
         .gives("aligned_is_inversion", "list<u8>", "per alignment: 1 if it is an inverted stretch between two parts of a hit")
         .gives("aligned_split", "list<u8>", "per alignment: 1 if a part was split off behind it, 2 if it was split off, 3 both (zd)")
         .gives("aligned_mapq", "list<u8>", "per alignment: mapping quality, 0 to 60; secondary ones: 0")
+        .gives("aligned_transcript_strand", "list<u8>", "per alignment: 1 if the read runs along its transcript, 2 if against it (ts), else unknown")
         .gives("cigar_count", "list<i32>", "per alignment: operations in aligned_cigar")
         .gives("aligned_cigar", "list<u32>", "operations of all alignments in BAM encoding, in reference orientation, without clips")
         .gives("difference_text", "utf8", "cs tags of the alignments, each followed by a newline", Needed::optional)
@@ -119,6 +133,8 @@ class BaseAlignment {
     d.option("cs", &Parameters::cs, "make the texts of cs tags (--cs)");
     d.option("md", &Parameters::md, "make the texts of MD tags (--MD)");
     d.option("cs_long", &Parameters::cs_long, "cs tags that spell equal bases, too (--cs=long)");
+    d.option("ds", &Parameters::ds,
+             "make the texts of ds tags in place of cs tags: bases of gaps are bracketed by which they could be shifted (--ds)");
     d.option("bw", &Parameters::bw, "as of chaining: half the band of extensions is two thirds of it (-r)").range(1, 1e7).unit("bases");
     d.option("bw_long", &Parameters::bw_long, "as of chaining: the same of gaps (-r, second value)").range(0, 1e7).unit("bases");
     d.option("max_gap", &Parameters::max_gap, "as of chaining: ends are extended by no more bases (-g)").range(1, 1e7).unit("bases");
@@ -130,16 +146,45 @@ class BaseAlignment {
     d.option("mask_level", &Parameters::mask_level, "as of map_selection (-M)").range(0, 1);
     d.option("hard_mask_level", &Parameters::hard_mask_level, "as of map_selection (--hard-mask-level)");
     d.option("mask_length", &Parameters::mask_length, "as of map_selection (--mask-len)").range(0, unlimited).unit("bases");
+    d.option("compat", &Parameters::compat, overlap::compat_help).choices(overlap::compat_choices);
+    d.option("splice", &Parameters::splice, "align across introns, each of which costs long_gap_open (--splice); on the CPU");
+    d.option(
+         "transcript_strand", &Parameters::transcript_strand,
+         "splice: whether reads run along their transcripts (forward: -u f), against them (-u r), either way (-u b), or sites do not count (-u n)")
+        .choices({"none", "forward", "reverse", "both"});
+    d.option("splice_model", &Parameters::splice_model, "splice: 1: costs of sites as in miniprot, 0: all but GT..AG cost noncanonical (-J)")
+        .range(0, 1);
+    d.option("noncanonical", &Parameters::noncanonical, "splice_model 0: cost of an end of an intron that is not GT or AG (-C)").range(0, 60);
+    d.option("splice_flank", &Parameters::splice_flank, "splice_model 0: the base beside GT and AG counts, too (--splice-flank)");
+    d.option("junctions", &Parameters::junctions, "splice: known introns as BED, or transcripts as BED with 12 columns (--junc-bed)").reads();
+    d.option("junction_bonus", &Parameters::junction_bonus, "splice: score of an end of an intron in junctions (--junc-bonus)").range(0, 40);
+    d.option("site_scores", &Parameters::site_scores, "splice: scores of splice sites, in place of junctions (--spsc)").reads();
+    d.option("site_score_scale", &Parameters::site_score_scale, "splice: scores are multiplied by it (--spsc-scale)").range(0, 1);
+    d.option("no_site_score", &Parameters::no_site_score, "splice: penalty of places that site_scores do not have (--spsc0)").range(0, 60);
+    d.option("annotated_junctions", &Parameters::annotated_junctions,
+             "splice: junctions as BED, over which ends of alignments may jump by a few bases (-j)")
+        .reads();
+    d.option("seen_junctions", &Parameters::seen_junctions, "splice: the same of an earlier run, those of score 5 and more (--pass1)").reads();
+    d.option("least_jump", &Parameters::least_jump, "splice: fewest bases of an exon that a jump adds (--jump-min-match)")
+        .range(1, 1000)
+        .unit("bases");
+    d.option("end_seed_penalty", &Parameters::end_seed_penalty, "splice: what the anchors at the ends of a chain must outweigh (--end-seed-pen)")
+        .range(0, 1000);
 #ifdef SLUICE_WITH_CUDA
     d.implementation<&BaseAlignment::process_cuda>(
         "cuda", "the gaps and ends of all reads of a batch at once, a quarter of a warp a gap; what has no room in the device's memory by the CPU");
 #endif
   }
 
-  // What minimap2 2.24 refuses, and what it takes but can't align with (it ends with a segmentation fault, or its numbers of 8 bits overflow).
+  static bool is_given(const std::optional<Path>& path) { return path && !path->empty(); }
+
+  // What minimap2 refuses, and what it takes but can't align with (it ends with a segmentation fault, or its numbers of 8 bits overflow).
   static void check_parameters(const Parameters& p) {
     const std::string gap = std::to_string(p.gap_open + p.gap_extend);
-    if (!gap_costs_fit(p))
+    if (p.splice && !intron_costs_fit(p))
+      throw Failure::usage("these costs of gaps and introns are not possible",
+                           "long_gap_open, the cost of an intron, must be above gap_open + gap_extend, and all three together at most 127");
+    if (!p.splice && !gap_costs_fit(p))
       throw Failure::usage(
           "these gap costs are not possible",
           "long_gap_extend must be below gap_extend and long_gap_open + long_gap_extend above gap_open + gap_extend (or both equal), and "
@@ -151,18 +196,22 @@ class BaseAlignment {
     if (const std::int32_t most = highest_match(p); p.match > most)
       throw Failure::usage("match = " + std::to_string(p.match) + " is too much where gap_open + gap_extend = " + gap,
                            most > 0 ? "give at most " + std::to_string(most) : "lower gap_open");
+    if (p.eqx && (is_given(p.annotated_junctions) || is_given(p.seen_junctions)))
+      throw Failure::usage("eqx does not go with annotated_junctions and seen_junctions", "leave out one of them");
     if (p.z_drop < p.z_drop_inversion) throw Failure::usage("z_drop_inversion is above z_drop", "give z_drop at least the same value");
   }
 
   BaseAlignment(const Setup& setup, const Parameters& p)
       : index_(minimizer_index_view(setup.resource("index"))),
         form_(p.cs_long ? DifferenceForm::long_form : DifferenceForm::short_form),
+        shifts_(p.ds ? Shifts::shown : Shifts::hidden),
         wanted_{.difference = setup.wanted("difference_text"), .mismatches = setup.wanted("mismatch_text")},
-        makes_difference_(wanted_.difference && (p.cs || p.cs_long)),
+        makes_difference_(wanted_.difference && (p.cs || p.cs_long || p.ds)),
         makes_mismatches_(wanted_.mismatches && p.md) {
     if (index_.packed_bases.empty() && index_.contigs() > 0)
       throw Failure::input("the minimizer index has no bases, so nothing can be aligned to it", "make the index from FASTA, or with its bases");
     settings_ = {.scores = p,
+                 .splice = splice_settings(p),
                  .z_drop = p.z_drop,
                  .z_drop_inversion = p.z_drop_inversion,
                  .end_bonus = p.end_bonus,
@@ -179,15 +228,17 @@ class BaseAlignment {
                  .secondary_ratio = static_cast<float>(p.secondary_ratio),
                  .mask = {static_cast<float>(p.mask_level), p.hard_mask_level ? overlap::Masking::hard : overlap::Masking::soft, p.mask_length},
                  .trim_ends = p.trim_ends,
-                 .find_inversions = !p.for_only && !p.rev_only,
+                 .find_inversions = !p.splice && !p.for_only && !p.rev_only,
                  .rank = !p.all_chains,
+                 .release = overlap::release_of(p.compat),
                  .eqx = p.eqx,
                  .k = static_cast<std::int32_t>(index_.k),
                  .homopolymer_compressed = index_.homopolymer_compressed};
   }
 
   Estimate estimate(const Batch& in) const {
-    return estimate_alignment(in, {.texts = {makes_difference_, makes_mismatches_}, .form = form_, .eqx = settings_.eqx});
+    return estimate_alignment(
+        in, {.texts = {makes_difference_, makes_mismatches_}, .form = form_, .eqx = settings_.eqx, .splice = settings_.splice.enabled});
   }
 
   void process(const Call& call, const Batch& in, Output& out) {
@@ -247,7 +298,40 @@ class BaseAlignment {
   }
 #endif
 
+  // A device knows no introns.
+  bool offers(std::string_view device) const { return device == "cpu" || !settings_.splice.enabled; }
+
  private:
+  SpliceSettings splice_settings(const Parameters& p) const {
+    SpliceSettings splice;
+    if (!p.splice) return splice;
+    const overlap::Minimap2Release release = overlap::release_of(p.compat);
+    splice.enabled = true;
+    splice.along = p.transcript_strand == "forward" || p.transcript_strand == "both";
+    splice.against = p.transcript_strand == "reverse" || p.transcript_strand == "both";
+    if (p.splice_model == 0 || release == overlap::Minimap2Release::v2_24)
+      splice.costs.of_kind = {p.splice_flank ? p.noncanonical / 2 : 0, p.noncanonical, p.noncanonical, p.noncanonical};
+    splice.costs.known_end_bonus = p.junction_bonus;
+    splice.end_seed_penalty = p.end_seed_penalty;
+    splice.costs.no_score_penalty = p.no_site_score;
+    splice.least_jump = p.least_jump;
+    if (is_given(p.junctions)) splice.known = std::make_shared<KnownJunctions>(*p.junctions, index_, release);
+    if (is_given(p.site_scores)) {
+      const std::int32_t most = std::min(63, std::max((p.gap_open_long + 1) / 2 - 1, p.gap_open_long - p.gap_open));
+      splice.site_scores = std::make_shared<SiteScoreTable>(*p.site_scores, index_, static_cast<float>(p.site_score_scale), most);
+    }
+    if (is_given(p.annotated_junctions) || is_given(p.seen_junctions)) {
+      constexpr std::int32_t good_score = 5;  // GT..AG or GC..AG
+      const auto jumps = std::make_shared<JunctionEnds>(index_.contigs());
+      if (is_given(p.annotated_junctions))
+        jumps->add(KnownJunctions(*p.annotated_junctions, index_, release), true, std::numeric_limits<std::int32_t>::min());
+      if (is_given(p.seen_junctions)) jumps->add(KnownJunctions(*p.seen_junctions, index_, release), false, good_score);
+      jumps->sort();
+      splice.jumps = jumps;
+    }
+    return splice;
+  }
+
   // Default-constructible, as Workspaces wants it.
   struct Workspace {
     std::unique_ptr<ReadAligner> made;
@@ -302,7 +386,7 @@ class BaseAlignment {
     const Codes query = hit.reverse ? part(read.strand(true), read.length() - hit.query_end, read.length() - hit.query_start)
                                     : part(read.strand(false), hit.query_start, hit.query_end);
     if (makes_difference_) {
-      append_difference(made.difference, hit.cigar, query, target, form_);
+      append_difference(made.difference, hit.cigar, query, target, form_, shifts_);
       made.difference += '\n';
     }
     if (makes_mismatches_) {
@@ -314,6 +398,7 @@ class BaseAlignment {
   MinimizerIndexView index_;
   AlignmentSettings settings_;
   DifferenceForm form_;
+  Shifts shifts_;
   WantedTexts wanted_;
   bool makes_difference_, makes_mismatches_;
   Workspaces<Workspace> workspaces_;

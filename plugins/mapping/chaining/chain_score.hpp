@@ -22,12 +22,13 @@ SLUICE_HOST_DEVICE inline Point point_of(std::uint64_t x, std::uint64_t y) { ret
 // Costs of a step: per base of difference between the two gaps, and per base of the shorter gap.
 struct StepCosts {
   float gap, skip;
+  bool introns = false;
   bool operator==(const StepCosts&) const = default;
 };
 
 inline StepCosts step_costs(const ChainingParameters& p) {
   return {static_cast<float>(static_cast<double>(p.chain_gap_scale) * 0.01 * p.k),
-          static_cast<float>(static_cast<double>(p.chain_skip_scale) * 0.01 * p.k)};
+          static_cast<float>(static_cast<double>(p.chain_skip_scale) * 0.01 * p.k), p.splice};
 }
 
 // log2(x) as minimap2 approximates it; x >= 1.
@@ -45,16 +46,22 @@ SLUICE_HOST_DEVICE inline std::int32_t step_penalty(std::int32_t difference, std
   return static_cast<std::int32_t>(linear + 0.5F * logarithm);
 }
 
+// Of a gap that is longer on the target: an intron, perhaps.
+inline std::int32_t intron_penalty(std::int32_t difference, std::int32_t gap, StepCosts costs) {
+  const float linear = costs.gap * static_cast<float>(difference) + costs.skip * static_cast<float>(gap);
+  return static_cast<std::int32_t>(std::min(linear, approximate_log2(difference + 1)));
+}
+
 // Limits of the first engine.
 struct StepLimits {
   std::int32_t target_gap, query_gap, band;
   bool operator==(const StepLimits&) const = default;
 };
 
-// minimap2 widens the gaps to the band.
+// minimap2 widens the gaps to the band; across introns only that on the target.
 inline StepLimits step_limits(const ChainingParameters& p) {
   const std::int32_t target_gap = p.max_gap_ref > 0 ? p.max_gap_ref : p.max_gap;
-  return {std::max(target_gap, p.bw), std::max(p.max_gap, p.bw), p.bw};
+  return {std::max(target_gap, p.bw), p.splice ? p.max_gap : std::max(p.max_gap, p.bw), p.bw};
 }
 
 inline constexpr std::int32_t no_step = INT32_MIN;
@@ -67,7 +74,8 @@ inline std::int32_t step_score(Point to, Point from, StepLimits limits, StepCost
   if (difference > limits.band) return no_step;
   const std::int32_t gap = std::min(target, query);
   std::int32_t score = std::min(from.span, gap);
-  if (difference > 0 || gap > from.span) score -= step_penalty(difference, gap, costs);
+  if (difference > 0 || gap > from.span)
+    score -= costs.introns && target > query ? intron_penalty(difference, gap, costs) : step_penalty(difference, gap, costs);
   return score;
 }
 

@@ -108,7 +108,8 @@ Anchors sort_chained_anchors(const Chains& chains, ChainingWorkspace::Parts& par
 
 Chains walk_and_join(Anchors anchors, std::int32_t read_length, const ChainingParameters& parameters, ChainingWorkspace::Parts& parts, ChainRoom room,
                      PredecessorTable table) {
-  Chains chains = walk_chains(anchors, table, {parameters.min_chain_score, parameters.min_cnt, parameters.bw, parameters.ties}, parts.walk, room);
+  const std::int32_t max_drop = parameters.splice ? INT32_MAX : parameters.bw;
+  Chains chains = walk_chains(anchors, table, {parameters.min_chain_score, parameters.min_cnt, max_drop, parameters.ties}, parts.walk, room);
   if (wants_long_join(chains, read_length, parameters)) {
     free_if_large(anchors.size(), parts.walk);
     const Anchors chained = sort_chained_anchors(chains, parts);
@@ -128,7 +129,7 @@ Chains chain_anchors(Anchors anchors, std::int32_t read_length, const ChainingPa
   const PredecessorTable table = table_of(parts, anchors.size());
   if (parameters.engine == Engine::range_minimum) {
     join(anchors, parameters, parameters.bw, parts, table);
-  } else if (skips_are_unlimited(parameters, parameters.max_chain_iter)) {
+  } else if (skips_are_unlimited(parameters, parameters.max_chain_iter) && !parameters.splice) {
     search_predecessors(anchors, parameters, parts.search, table);
   } else {
     scan_predecessors(anchors, parameters, parts.stamps, table);

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <sluice/minimizer_index.hpp>  // SLUICE_HOST_DEVICE
+#include <sluice/overlap/minimap2_release.hpp>
 #include <span>
 
 namespace sluice::chaining {
@@ -55,9 +56,11 @@ struct ChainingParameters {
   float chain_skip_scale = 0.0F;
   std::int32_t k = 15;
   Ties ties = Ties::minimap2;
+  overlap::Minimap2Release release = overlap::Minimap2Release::v2_31;
+  bool splice = false;  // gaps on the target may be introns: they cost their logarithm at most, and chains are not joined
 };
 
-SLUICE_HOST_DEVICE inline bool may_join(const ChainingParameters& parameters) { return parameters.bw_long > parameters.bw; }
+SLUICE_HOST_DEVICE inline bool may_join(const ChainingParameters& parameters) { return parameters.bw_long > parameters.bw && !parameters.splice; }
 // Whether the first of some chains leaves so much of the read to the others that they are joined. `first_y`, `last_y`: of its anchors.
 SLUICE_HOST_DEVICE inline bool wants_long_join(const ChainingParameters& parameters, std::size_t chains, std::uint64_t first_y, std::uint64_t last_y,
                                                std::int32_t read_length) {

@@ -22,8 +22,9 @@ TreeScratch& TreeScratch::operator=(TreeScratch&&) noexcept = default;
 
 JoinLimits join_limits(const ChainingParameters& parameters, std::int32_t band) {
   const std::int32_t distance = std::max(parameters.max_gap, band);
-  const bool has_inner = parameters.rmq_inner_dist > 0 && parameters.rmq_inner_dist < distance;
-  return {distance, has_inner ? parameters.rmq_inner_dist : 0, band};
+  std::int32_t inner = std::max(parameters.rmq_inner_dist, 0);
+  if (inner >= distance) inner = parameters.release == overlap::Minimap2Release::v2_24 ? 0 : distance;
+  return {distance, inner, band};
 }
 
 void scan_joins(Anchors anchors, std::size_t first, std::size_t last, const ChainingParameters& parameters, JoinLimits limits, TreeScratch& scratch,

@@ -6,6 +6,7 @@
 #include <optional>
 #include <sluice/kept_buffer.hpp>
 #include <sluice/minimizer_index.hpp>
+#include <sluice/overlap/minimap2_release.hpp>
 #include <sluice/stage.hpp>
 #include <string>
 #include <string_view>
@@ -29,9 +30,8 @@ constexpr std::int32_t minimap2_chain_skip = 25;
 class Chaining {
  public:
   struct Parameters : ChainingParameters {
-    std::optional<std::int32_t> max_chain_skip;
+    std::optional<std::int32_t> max_chain_skip, max_intron;
     std::string compat = "none", rmq = "no";
-    bool splice = false;
   };
   static void describe(Describe<Chaining>& d) {
     d.id("chaining").summary("finds chains of anchors that a read shares with its targets").map("read").work_unit("anchor");
@@ -55,13 +55,17 @@ class Chaining {
     d.option(
          "max_chain_skip", &Parameters::max_chain_skip,
          "the search for a predecessor ends after this many that the chain has already; less than max_chain_iter: a heuristic, several times slower; "
-         "left out: 1000000, or what compat says")
+         "left out: 1000000, or what compat says; 25 across introns")
         .range(0, 1e9);
-    d.option("compat", &Parameters::compat, "minimap2: max_chain_skip is minimap2's own, 25, if it is left out").choices({"none", "minimap2"});
+    d.option("compat", &Parameters::compat, "other than none: max_chain_skip is minimap2's own, 25, if it is left out")
+        .choices(overlap::compat_choices);
     d.option("max_chain_iter", &Parameters::max_chain_iter, "anchors among which a predecessor is looked for").range(1, 1e9);
     d.option("min_cnt", &Parameters::min_cnt, "fewest anchors of a chain").range(1, 1e6);
     d.option("min_chain_score", &Parameters::min_chain_score, "lowest score of a chain").range(1, 1e9);
-    d.option("splice", &Parameters::splice, "chain across introns (minimap2's --splice): refused, as it is not there yet");
+    d.option("splice", &Parameters::splice, "chain across introns (minimap2's --splice); on the CPU");
+    d.option("max_intron", &Parameters::max_intron, "splice: longest intron; takes the place of max_gap_ref, bw and bw_long (minimap2's -G)")
+        .range(1, 1e7)
+        .unit("bases");
     d.option("rmq", &Parameters::rmq, "chain with linear gap costs from the start, as minimap2 does for assemblies").choices({"no", "yes"});
     d.option("rmq_inner_dist", &Parameters::rmq_inner_dist, "with linear gap costs: distance within which every predecessor is tried")
         .range(0, 1e7)
@@ -86,9 +90,8 @@ class Chaining {
   }
 
   static void check_parameters(const Parameters& p) {
-    if (p.splice)
-      throw Failure::usage("spliced alignment is not there yet: neither chains with the costs of introns nor a kernel that knows splice sites",
-                           "map RNA to transcripts with preset map-ont, or to a genome with minimap2 -ax splice");
+    if (p.splice && p.rmq == "yes") throw Failure::usage("rmq knows no introns", "leave out rmq or splice");
+    if (p.max_intron && !p.splice) throw Failure::usage("max_intron is for splice", "add splice, or leave it out");
   }
 
   Chaining(const Setup& setup, const Parameters& parameters)
@@ -98,8 +101,10 @@ class Chaining {
       parameters_.k = static_cast<std::int32_t>(index.k);
       if (index.parts() > 1) parameters_.ties = Ties::place;
     }
-    if (parameters.compat == "minimap2") parameters_.max_chain_skip = minimap2_chain_skip;
+    if (parameters.compat != "none" || parameters.splice) parameters_.max_chain_skip = minimap2_chain_skip;
+    if (parameters.max_intron) parameters_.max_gap_ref = parameters_.bw = parameters_.bw_long = *parameters.max_intron;
     if (parameters.max_chain_skip) parameters_.max_chain_skip = *parameters.max_chain_skip;
+    parameters_.release = overlap::release_of(parameters.compat);
     parameters_.engine = parameters.rmq == "yes" ? Engine::range_minimum : Engine::dynamic_programming;
     if (parameters_.ties == Ties::place && may_join(parameters_))
       throw Failure::usage("bw_long: chains are joined by what else a read meets, but the index comes in parts",
@@ -141,7 +146,7 @@ class Chaining {
 
   // A device does what the exact first engine does.
   bool offers(std::string_view device) const {
-    return device == "cpu" || (parameters_.ties == Ties::minimap2 && parameters_.engine == Engine::dynamic_programming &&
+    return device == "cpu" || (parameters_.ties == Ties::minimap2 && !parameters_.splice && parameters_.engine == Engine::dynamic_programming &&
                                skips_are_unlimited(parameters_, parameters_.max_chain_iter));
   }
 

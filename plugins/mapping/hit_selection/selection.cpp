@@ -117,29 +117,22 @@ void drop_secondary_hits(const Settings& settings, SelectionScratch& scratch, st
   if (!(settings.secondary_ratio > 0)) return;
   const auto strand_score = static_cast<std::int32_t>(settings.max_gap * 0.8);
   std::int32_t secondary = 0;
-  std::size_t kept = 0;
-  for (std::size_t i = 0; i < hits.size(); ++i) {
-    const Hit hit = hits[i];
-    bool keep = hit.primary();
-    if (!keep && secondary < settings.best_count) {
-      // minimap2 closes the gaps while it goes on, and looks the parent up at its old place: once a hit has been dropped, another one may have moved
-      // there, and is compared instead. Its output depends on that.
-      const Hit& parent = hits[static_cast<std::size_t>(hit.parent)];
-      if (static_cast<float>(hit.score) >= static_cast<float>(parent.score) * settings.secondary_ratio ||
-          std::int64_t{hit.score} + 2 * std::int64_t{settings.k} >= parent.score) {
-        keep = !(hit.query_start == parent.query_start && hit.query_end == parent.query_end && hit.target == parent.target &&
-                 hit.target_start == parent.target_start && hit.target_end == parent.target_end);
-      } else if (hit.score > strand_score && hit.reverse != parent.reverse) {
-        keep = true;
-        hits[i].strand_retained = true;
-      }
-      if (keep) ++secondary;
+  const auto keeps = [&](Hit& hit, const Hit& parent) {
+    if (hit.primary()) return true;
+    if (secondary >= settings.best_count) return false;
+    bool keep = false;
+    if (static_cast<float>(hit.score) >= static_cast<float>(parent.score) * settings.secondary_ratio ||
+        std::int64_t{hit.score} + 2 * std::int64_t{settings.k} >= parent.score) {
+      keep = !(hit.query_start == parent.query_start && hit.query_end == parent.query_end && hit.target == parent.target &&
+               hit.target_start == parent.target_start && hit.target_end == parent.target_end);
+    } else if (hit.score > strand_score && hit.reverse != parent.reverse) {
+      keep = hit.strand_retained = true;
     }
-    if (keep) {
-      if (kept != i) hits[kept] = hits[i];
-      ++kept;
-    }
-  }
+    if (keep) ++secondary;
+    return keep;
+  };
+  const std::size_t kept =
+      overlap::keep_in_order(settings.release, hits, [&](Hit& hit) { return keeps(hit, hits[static_cast<std::size_t>(hit.parent)]); });
   if (kept == hits.size()) return;
   scratch.renumbered.assign(hits.size(), -1);
   hits.resize(kept);
@@ -172,17 +165,10 @@ void estimate_divergence(const ReadChains& read, std::span<const std::int32_t> t
   }
 }
 
-void drop_divergent_strands(std::vector<Hit>& hits) {
-  std::size_t kept = 0;
-  for (std::size_t i = 0; i < hits.size(); ++i) {
-    const Hit& hit = hits[i];
-    // The parent is looked up where minimap2 looks: see drop_secondary_hits.
-    if (hit.strand_retained && !(hit.divergence < hits[static_cast<std::size_t>(hit.parent)].divergence * 5.0F) && !(hit.divergence < 0.01F))
-      continue;
-    if (kept != i) hits[kept] = hit;
-    ++kept;
-  }
-  hits.resize(kept);
+void drop_divergent_strands(overlap::Minimap2Release release, std::vector<Hit>& hits) {
+  hits.resize(overlap::keep_in_order(release, hits, [&](const Hit& hit) {
+    return !hit.strand_retained || hit.divergence < hits[static_cast<std::size_t>(hit.parent)].divergence * 5.0F || hit.divergence < 0.01F;
+  }));
 }
 
 void set_mapping_quality(std::int32_t repeat_length, std::int32_t min_chain_score, std::span<Hit> hits) {
@@ -208,7 +194,7 @@ void select_hits(const ReadChains& read, std::span<const std::int32_t> target_le
     drop_secondary_hits(settings, scratch, hits);
   }
   estimate_divergence(read, target_length, scratch, hits);
-  drop_divergent_strands(hits);
+  drop_divergent_strands(settings.release, hits);
   for (Hit& hit : hits) measure_block(read, hit);
   set_mapping_quality(read.repeat_length, settings.min_chain_score, hits);
 }

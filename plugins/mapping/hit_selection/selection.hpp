@@ -2,10 +2,11 @@
 // SPDX-FileCopyrightText: The sluice authors
 #pragma once
 // Which hits of a read are primary, which secondary ones are kept, and how sure each is.
-// Method: minimap2 2.24 (Li 2018, 2021), PAF without base alignment; integer for integer and float for float the same.
+// Method: minimap2 2.24 and 2.31 (Li 2018, 2021), PAF without base alignment; integer for integer and float for float the same.
 
 #include <cstdint>
 #include <limits>
+#include <sluice/overlap/minimap2_release.hpp>
 #include <sluice/overlap/primary_hits.hpp>
 #include <span>
 #include <vector>
@@ -33,6 +34,7 @@ struct Settings {
   std::int32_t min_chain_score = 40;                                    // of chaining (-m): the least score of a rival that is assumed
   ReadNames names = ReadNames::hashed;
   std::uint32_t seed = 11;
+  overlap::Minimap2Release release = overlap::Minimap2Release::v2_31;
 };
 
 // Reusable memory of select_hits.
@@ -64,7 +66,7 @@ void drop_secondary_hits(const Settings& settings, SelectionScratch& scratch, st
 // Sets divergence from the share of the read's minimizers, between the ends of the hit, that are its anchors.
 void estimate_divergence(const ReadChains& read, std::span<const std::int32_t> target_length, SelectionScratch& scratch, std::span<Hit> hits);
 // Drops hits kept for their strand alone whose divergence is not below five times their primary's or 1 %.
-void drop_divergent_strands(std::vector<Hit>& hits);
+void drop_divergent_strands(overlap::Minimap2Release release, std::vector<Hit>& hits);
 // Sets mapping_quality, 0 to 60.
 void set_mapping_quality(std::int32_t repeat_length, std::int32_t min_chain_score, std::span<Hit> hits);
 

@@ -32,11 +32,12 @@ class MapSelection {
     int min_chain_score = 40;
     int seed = 11;
     bool no_hash_name = false;
+    std::string compat = "none";
   };
   static void describe(Describe<MapSelection>& d) {
     d.id("map_selection").summary("chooses each read's primary and secondary hits among its chains, and says how sure they are");
     d.doc(
-        "minimap2 2.24 without base alignment: chains become hits by descending score; a hit that overlaps a better one by more than `mask_level` of "
+        "minimap2 2.31 without base alignment: chains become hits by descending score; a hit that overlaps a better one by more than `mask_level` of "
         "the "
         "shorter is secondary; the best secondary ones are kept; the divergence is estimated from the minimizers that have no anchor, and the "
         "mapping "
@@ -81,6 +82,7 @@ class MapSelection {
     d.option("seed", &Parameters::seed, "of the hash that orders hits of equal score (minimap2 --seed)").range(0, unlimited);
     d.option("no_hash_name", &Parameters::no_hash_name,
              "leave the read's name out of that hash, so that equal bases give equal hits (minimap2 --no-hash-name)");
+    d.option("compat", &Parameters::compat, overlap::compat_help).choices(overlap::compat_choices);
 #ifdef SLUICE_WITH_CUDA
     d.implementation<&MapSelection::process_cuda>(
         "cuda",
@@ -104,7 +106,8 @@ class MapSelection {
                  .max_gap = p.max_gap,
                  .min_chain_score = p.min_chain_score,
                  .names = p.no_hash_name ? ReadNames::ignored : ReadNames::hashed,
-                 .seed = static_cast<std::uint32_t>(p.seed)};
+                 .seed = static_cast<std::uint32_t>(p.seed),
+                 .release = overlap::release_of(p.compat)};
   }
 
   Estimate estimate(const Batch& in) const {

@@ -76,6 +76,7 @@ class ModificationCalls {
     std::uint64_t without_tags = 0;
     for (const Row& row : rows) without_tags += row.without_tags ? 1 : 0;
     if (without_tags > 0) call.count("records without MM", static_cast<double>(without_tags));
+    call.outcome("with_MM", rows.size() - without_tags, rows.size());
   }
 
  private:

@@ -43,11 +43,11 @@ class EventDetection {
         "was "
         "written.\n\n"
         "With adapter = find, events of the adapter of direct RNA (RNA004) are left out: the first event begins where the current rises for good. "
-        "Where "
-        "signal_end says that the basecaller's tags name the read's part, nothing is looked for.");
+        "Nothing is looked for where the basecaller has cut it off (signal_begin above 0), and where moves say in which samples the bases lie.");
     d.needs("raw_signal", "list<i16>", "samples as the sequencer wrote them");
     d.needs("digitisation", "f64", "number of raw levels").needs("range", "f64", "pA").needs("offset", "f64", "raw units");
-    d.needs("signal_end", "i64", "where the read's part of the signal ends by its tags; -1: they name none", Needed::optional);
+    d.needs("signal_begin", "i64", "samples in front of the signal that were left out", Needed::optional);
+    d.needs("moves", "list<i8>", "where the basecaller says that bases lie; empty: unknown", Needed::optional);
     d.uses("signal", "signal_file", "the file whose header says the chemistry, for preset = auto", Needed::optional);
     d.gives("event_mean", "list<f32>", "pA; of RNA the last event in time comes first, in all lists of events");
     d.gives("event_start", "list<i32>", "first sample", Needed::optional);
@@ -82,7 +82,8 @@ class EventDetection {
       : preset_(p.preset == "auto" && setup.has_resource("signal") ? setup.resource("signal").attribute("chemistry") : std::string_view(p.preset)),
         params_(detector_params(p, preset_)),
         finds_adapter_(p.adapter == "find" && p.compat == "none" && (preset_ == "rna004" || preset_ == "rna_004")),
-        has_end_(setup.available("signal_end")),
+        has_begin_(setup.available("signal_begin")),
+        has_moves_(setup.available("moves")),
         order_(is_rna(preset_) ? EventOrder::descending : EventOrder::ascending),
         starts_(setup.wanted("event_start")),
         lengths_(setup.wanted("event_length")),
@@ -99,7 +100,8 @@ class EventDetection {
   void process(const Call& call, const Batch& in, Output& out) {
     const auto signal = in.list<std::int16_t>("raw_signal");
     const auto digitisation = in.column<double>("digitisation"), range = in.column<double>("range"), offset = in.column<double>("offset");
-    const auto ends = has_end_ ? in.column<std::int64_t>("signal_end") : std::span<const std::int64_t>();
+    const auto begins = has_begin_ ? in.column<std::int64_t>("signal_begin") : std::span<const std::int64_t>();
+    const auto move_offsets = has_moves_ ? in.list<std::int8_t>("moves").offsets() : std::span<const std::int64_t>();
     std::vector<EventTable> tables(static_cast<std::size_t>(in.rows()));
     call.parallel_for(tables.size(), 1, [&](std::size_t begin, std::size_t end) {
       auto workspace = workspaces_.take();
@@ -108,7 +110,7 @@ class EventDetection {
         const Calibration calibration{static_cast<float>(offset[row]), static_cast<float>(range[row]), static_cast<float>(digitisation[row])};
         const DetectionStatus status = detect_events(signal[static_cast<std::int64_t>(row)], calibration, params_, *workspace, tables[row]);
         if (status != DetectionStatus::ok) out.fail(static_cast<std::int64_t>(row), static_cast<std::uint32_t>(status) - 1);
-        if (status == DetectionStatus::ok && finds_adapter_ && (!has_end_ || ends[row] < 0))
+        if (status == DetectionStatus::ok && finds_adapter_ && may_have_adapter(row, begins, move_offsets))
           tables[row].drop_before(find_rna_adapter(signal[static_cast<std::int64_t>(row)], digitisation[row], range[row], offset[row]));
       }
     });
@@ -177,12 +179,13 @@ class EventDetection {
     const std::vector<double> offset = device.download(device.column<double>(in, "offset"), rows),
                               range = device.download(device.column<double>(in, "range"), rows),
                               digitisation = device.download(device.column<double>(in, "digitisation"), rows);
-    const std::vector<std::int64_t> ends =
-        has_end_ ? device.download(device.column<std::int64_t>(in, "signal_end"), rows) : std::vector<std::int64_t>(rows, -1);
+    std::vector<std::int64_t> begins, move_offsets;
+    if (has_begin_) begins = device.download(device.column<std::int64_t>(in, "signal_begin"), rows);
+    if (has_moves_) move_offsets = device.download(device.list<std::int8_t>(in, "moves").offsets, rows + 1);
     std::vector<std::int64_t> firsts(rows), kept(rows + 1);
     for (std::size_t row = 0; row < rows; ++row) {
       firsts[row] = old_offsets[row];
-      if (statuses[row] == DetectionStatus::ok && ends[row] < 0) {
+      if (statuses[row] == DetectionStatus::ok && may_have_adapter(row, begins, move_offsets)) {
         const auto signal = std::span(samples).subspan(static_cast<std::size_t>(raw_offsets[row] - raw_offsets.front()),
                                                        static_cast<std::size_t>(raw_offsets[row + 1] - raw_offsets[row]));
         const std::int64_t adapter = find_rna_adapter(signal, digitisation[row], range[row], offset[row]);
@@ -206,6 +209,10 @@ class EventDetection {
     return kept[rows];
   }
 #endif
+  // Columns that are not there are empty.
+  static bool may_have_adapter(std::size_t row, std::span<const std::int64_t> begins, std::span<const std::int64_t> move_offsets) {
+    return (begins.empty() || begins[row] == 0) && (move_offsets.empty() || move_offsets[row] == move_offsets[row + 1]);
+  }
   static void check_windows(const DetectorParams& params) {
     if (params.window_short >= params.window_long)
       throw Failure::usage("window_short (" + std::to_string(params.window_short) + " samples) must be smaller than window_long (" +
@@ -236,7 +243,7 @@ class EventDetection {
 
   std::string preset_;
   DetectorParams params_;
-  bool finds_adapter_, has_end_;
+  bool finds_adapter_, has_begin_, has_moves_;
   EventOrder order_;
   bool starts_, lengths_, stdvs_;
   Workspaces<DetectorWorkspace> workspaces_;

@@ -224,3 +224,16 @@ TEST_CASE("the manual page has every command and the options that --help shows")
     CHECK(page.prints(part));
   CHECK_FALSE(page.prints("watchdog"));
 }
+
+TEST_CASE("every shipped pipeline has a manual page with its options and those of other programs") {
+  const Folder folder;
+  REQUIRE(run({"docs", "--manual", folder.path("man1")}).code == 0);
+  for (const auto& file : sluice::shipped_pipelines()) {
+    const std::string page = folder.read("man1/sluice-" + file.stem().string() + ".1");
+    CAPTURE(file);
+    CHECK(page.find("\\-\\-threads") != std::string::npos);
+    CHECK(page.find(".SH EXAMPLE") != std::string::npos);
+  }
+  CHECK(folder.read("man1/sluice-map.1").find("\\fB\\-ax") == std::string::npos);
+  CHECK(folder.read("man1/sluice-map.1").find("\\-\\-split\\-prefix") != std::string::npos);
+}

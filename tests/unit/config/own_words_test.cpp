@@ -50,7 +50,9 @@ Arguments own(const Arguments& arguments, const std::string& head = "positionals
   const WrittenPipeline pipeline =
       pipeline_of(head +
                   "[pipeline.habits]\n-a = \"--format sam\"\n-c = \"--cigar\"\n-O = \"--gap-open --long-gap-open\"\n-2 = \"nothing: it is so\"\n"
-                  "--slow5 = \"--reads\"\n-K = \"see --threads\"\n-uf = \"nothing yet\"\n-u = \"nothing yet\"\n");
+                  "--slow5 = \"--reads\"\n-K = \"see --threads\"\n-uf = \"nothing yet\"\n-u = \"nothing yet\"\n"
+                  "-x = \"--format\"\n\"-x long\" = \"--format sam\"\n\"-x short\" = \"long reads only\"\n-I = \"nothing VALUE: it is so\"\n"
+                  "\"--cs=long\" = \"--cigar\"\n");
   return in_own_words(arguments, pipeline, [&](const std::string& option) {
     for (const PipelineParameter& p : pipeline.parameters)
       if ("--" + kebab_case(p.name) == option) return p.type != SLUICE_BOOL;
@@ -113,6 +115,24 @@ TEST_CASE("positionals are parameters that have values") {
                  "p.toml", diagnostics);
   REQUIRE(diagnostics.list().size() == 2);
   CHECK(diagnostics.list()[0].text() == "p.toml:3:16: positionals: there is no parameter 'x' that has a value");
+}
+
+TEST_CASE("a value of another program's option may mean something of its own, and one that changes nothing is taken with its value") {
+  CHECK(own({"-x", "long", "ref.fa"}) == Arguments{"--format", "sam", "--reference", "ref.fa"});
+  CHECK(own({"-cx", "long", "ref.fa"}) == Arguments{"--cigar", "--format", "sam", "--reference", "ref.fa"});
+  CHECK(own({"-xpaf", "ref.fa"}) == Arguments{"--format", "paf", "--reference", "ref.fa"});
+  CHECK(own({"-x", "short", "ref.fa"}) == Arguments{"-x short", "--reference", "ref.fa"});
+  CHECK(own({"-I", "8G", "-I4g", "ref.fa"}) == Arguments{"--reference", "ref.fa"});
+  CHECK(own({"--cs=long", "ref.fa"}) == Arguments{"--cigar", "--reference", "ref.fa"});
+}
+
+TEST_CASE("a former name is taken for the present one") {
+  const WrittenPipeline pipeline = pipeline_of("[parameters.genome]\ntype = \"path\"\nformerly = \"target\"\n");
+  const auto takes_value = [](const std::string& option) { return option == "--genome"; };
+  CHECK(in_own_words({"--target", "x.fa"}, pipeline, takes_value) == Arguments{"--genome", "x.fa"});
+  CHECK(in_own_words({"--target=x.fa"}, pipeline, takes_value) == Arguments{"--genome", "x.fa"});
+  CHECK(pipeline.present_name("target") == "genome");
+  CHECK(pipeline.present_name("output") == "output");
 }
 
 }  // namespace

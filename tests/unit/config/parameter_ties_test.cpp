@@ -64,7 +64,9 @@ TEST_CASE("the ending of an output says the format") {
   CHECK(format_for("dir.bam/o.paf.gz") == "paf");
   CHECK(format_for("o.bam") == "sam");
   CHECK(format_for("o.tsv.arrow") == "tsv");
-  for (const char* unknown : {"-", "", "o", "o.txt", "paf", "dir.paf/o", "o.gz", "o.PAF", ".", "o."}) {
+  CHECK(format_for("o.PAF") == "paf");
+  CHECK(format_for("o.Paf.GZ") == "paf");
+  for (const char* unknown : {"-", "", "o", "o.txt", "paf", "dir.paf/o", "o.gz", ".", "o."}) {
     CAPTURE(unknown);
     CHECK(format_for(unknown) == "tsv");
   }
@@ -80,6 +82,35 @@ TEST_CASE("a format that is given holds, unless the ending of the output contrad
         "command line: --format m6anet contradicts --output 'o.paf', whose ending asks for paf (leave out --format, or give the file another "
         "ending)\n");
   CHECK(says(result_of(formats, {{"output", "o.tsv.gz"}, {"format", "sam"}}), "asks for tsv or m6anet"));
+}
+
+TEST_CASE("an ending of another format is refused, one that nobody knows warned of") {
+  CHECK(result_of(formats, {{"output", "o.parquet"}}).said ==
+        "command line: --output 'o.parquet': Parquet is not written here (end the name in .bam, .paf, .sam, .tsv, or say what it is to be: "
+        "--format)\n");
+  CHECK(says(result_of(formats, {{"output", "o.CSV.gz"}}), "--output 'o.CSV.gz': CSV is not written here"));
+  CHECK(says(result_of(formats, {{"output", "o.bma"}}), "warning: --output 'o.bma': nobody knows the ending .bma"));
+  CHECK(says(result_of(formats, {{"output", "o.bma"}}), "(did you mean .bam?)"));
+  CHECK(result_of(formats, {{"output", "o.csv"}, {"format", "tsv"}}).said.empty());
+  for (const char* silent : {"-", "o", "o.txt", "reads.v2", "o.2026-11-26", "dir.csv/o", "/dev/stdout", "o.PAF", "o.tsv.zst"}) {
+    CAPTURE(silent);
+    CHECK(result_of(formats, {{"output", silent}}).said.empty());
+  }
+  const std::string table = "[parameters.table]\ntype = \"path\"\nendings = [\"tsv\", \"csv\"]\n[parameters.other]\ntype = \"path\"\n";
+  CHECK(result_of(table, {{"table", "o.csv"}, {"other", "o.bam"}}).said.empty());
+  CHECK(says(result_of(table, {{"table", "o.bam"}}), "--table 'o.bam': BAM is not written here (end the name in .tsv, .csv)"));
+}
+
+TEST_CASE("a choice may be written in any case, and a parameter by its former name") {
+  CHECK(result_of(formats, {{"format", "SAM"}}).values.at("format") == "sam");
+  CHECK(result_of(formats, {{"format", "SAM"}, {"output", "o.bam"}}).said.empty());
+  CHECK(says(result_of(formats, {{"format", "SAN"}}), "did you mean 'sam'?"));
+  Diagnostics diagnostics;
+  const WrittenPipeline pipeline = parse_pipeline(head + "[parameters.reference]\ntype = \"path\"\nformerly = \"target\"\n", "p.toml", diagnostics);
+  Overrides overrides;
+  overrides.parameters["target"] = "x.fa";
+  CHECK(final_parameters(pipeline, overrides.in_present_names(pipeline), diagnostics).at("reference") == "x.fa");
+  CHECK(diagnostics.list().empty());
 }
 
 TEST_CASE("an option that does nothing without another says so, and does no harm") {

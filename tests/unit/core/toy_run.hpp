@@ -131,6 +131,7 @@ class ToyRun {
     run_ = std::make_unique<Run>(*plan_, toy_registry(), options);
     if (on_start) on_start(*run_);
     result.run = run_->execute();
+    if (on_end) on_end();
     result.log = log_;
     for (const auto& entry : std::filesystem::directory_iterator(folder_)) {
       std::ostringstream content;
@@ -142,6 +143,7 @@ class ToyRun {
 
   RunOptions options;
   std::function<void(Run&)> on_start;
+  std::function<void()> on_end;  // before its files are read
 
  private:
   static int& count() {

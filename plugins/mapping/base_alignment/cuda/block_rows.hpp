@@ -134,7 +134,7 @@ class BlockRows {
     return byte(static_cast<std::int32_t>(difference));
   }
 
-  // Of equal cells the band's last is taken, else the first of the first of four columns: see best_cell in kernel/plain.cpp.
+  // Of equal cells the band's last is taken, else the first of the first of four columns: see best_of_row in kernel/progress.hpp.
   SLUICE_HOST_DEVICE static std::uint32_t turn_of(std::int32_t t, const RowCells& cells) {
     if (t == cells.band_last) return 0;
     const auto i = static_cast<std::uint32_t>(t - cells.band_begin);

@@ -33,9 +33,11 @@ namespace hn = hwy::HWY_NAMESPACE;
 using Bases = std::span<const std::uint8_t>;
 
 #if HWY_TARGET == HWY_SCALAR
-LocalEnd align_chosen(const Scores& scores, Bases query, Bases target, LocalRows&) { return align_locally_plainly(scores, query, target); }
+LocalEnd align_chosen(const Scores& scores, Bases query, Bases target, Padding padding, LocalRows&) {
+  return align_locally_plainly(scores, query, target, padding);
+}
 bool reaches_chosen(const Scores& scores, Bases query, Bases target, std::int32_t wanted, LocalRows&) {
-  return align_locally_plainly(scores, query, target).score >= wanted;
+  return align_locally_plainly(scores, query, target, Padding::costs).score >= wanted;
 }
 #else
 
@@ -115,9 +117,9 @@ HWY_INLINE void pass_insertions_on(Tag tag, std::size_t vectors, hn::Vec<Tag> in
   }
 }
 
-// The result is that of eight stripes, whose last one is filled with columns of score 0. Any number of them gives it where is_free_of_stripes.
+// The result is that of eight stripes, whose last one is filled up. Any number of them gives it where is_free_of_stripes.
 template <class Tag>
-LocalEnd align_in(const Scores& scores, Bases query, Bases target, LocalRows& memory) {
+LocalEnd align_in(const Scores& scores, Bases query, Bases target, Padding padding, LocalRows& memory) {
   const Tag tag;
   constexpr std::size_t lanes = Stripes<Tag>::lanes;
   const std::size_t stripe = (query.size() + 7) / 8;
@@ -128,7 +130,7 @@ LocalEnd align_in(const Scores& scores, Bases query, Bases target, LocalRows& me
       [&](std::uint8_t t, std::uint8_t q) {
         return limited(t > 3 || q > 3 ? -scores.ambiguous : t == q ? scores.match : -scores.mismatch);
       },
-      [&](std::size_t p) { return limited(p < 8 * stripe ? 0 : -highest); });
+      [&](std::size_t p) { return limited(p < 8 * stripe ? score_of_padding(padding) : -highest); });
   const std::size_t vectors = stripes.vectors();
   const auto zero = hn::Zero(tag), open = hn::Set(tag, limited(scores.gap_open + scores.gap_extend)),
              extend = hn::Set(tag, limited(scores.gap_extend));
@@ -181,9 +183,9 @@ LocalEnd align_in(const Scores& scores, Bases query, Bases target, LocalRows& me
   return end;
 }
 
-LocalEnd align_chosen(const Scores& scores, Bases query, Bases target, LocalRows& memory) {
-  if (is_free_of_stripes(scores)) return align_in<hn::CappedTag<std::int16_t, 32> >(scores, query, target, memory);
-  return align_in<hn::FixedTag<std::int16_t, 8> >(scores, query, target, memory);
+LocalEnd align_chosen(const Scores& scores, Bases query, Bases target, Padding padding, LocalRows& memory) {
+  if (is_free_of_stripes(scores)) return align_in<hn::CappedTag<std::int16_t, 32> >(scores, query, target, padding, memory);
+  return align_in<hn::FixedTag<std::int16_t, 8> >(scores, query, target, padding, memory);
 }
 
 // Does any local alignment score that much, wherever its gaps open? In 8 bits, as a row that comes to `wanted` is the last one.
@@ -242,8 +244,9 @@ HWY_EXPORT(align_chosen);
 HWY_EXPORT(reaches_chosen);
 }  // namespace
 
-LocalEnd align_locally(const Scores& scores, std::span<const std::uint8_t> query, std::span<const std::uint8_t> target, LocalRows& rows) {
-  return HWY_DYNAMIC_DISPATCH(align_chosen)(scores, query, target, rows);
+LocalEnd align_locally(const Scores& scores, std::span<const std::uint8_t> query, std::span<const std::uint8_t> target, Padding padding,
+                       LocalRows& rows) {
+  return HWY_DYNAMIC_DISPATCH(align_chosen)(scores, query, target, padding, rows);
 }
 
 bool aligns_locally(const Scores& scores, std::span<const std::uint8_t> query, std::span<const std::uint8_t> target, std::int32_t wanted,
@@ -253,7 +256,7 @@ bool aligns_locally(const Scores& scores, std::span<const std::uint8_t> query, s
     const bool reaches = HWY_DYNAMIC_DISPATCH(reaches_chosen)(scores, query, target, wanted, rows);
     if (!reaches || is_free_of_stripes(scores)) return reaches;
   }
-  return align_locally(scores, query, target, rows).score >= wanted;
+  return align_locally(scores, query, target, Padding::costs, rows).score >= wanted;
 }
 
 }  // namespace sluice::base_alignment

@@ -18,7 +18,7 @@ std::int32_t column_score(const Scores& scores, std::uint8_t target, std::uint8_
 
 }  // namespace
 
-LocalEnd align_locally_plainly(const Scores& scores, std::span<const std::uint8_t> query, std::span<const std::uint8_t> target) {
+LocalEnd align_locally_plainly(const Scores& scores, std::span<const std::uint8_t> query, std::span<const std::uint8_t> target, Padding padding) {
   const std::size_t stripe = (query.size() + lanes - 1) / lanes, columns = stripe * lanes;
   const std::int32_t open = scores.gap_open + scores.gap_extend, extend = scores.gap_extend;
   std::vector<std::int32_t> scores_of_row(columns, 0), deletions(columns, 0);
@@ -27,7 +27,7 @@ LocalEnd align_locally_plainly(const Scores& scores, std::span<const std::uint8_
     std::int32_t diagonal = 0, insertion = 0, insertion_of_stripe = 0, row_best = 0;
     for (std::size_t p = 0; p < columns; ++p) {
       if (p % stripe == 0) insertion_of_stripe = 0;
-      const std::int32_t substitution = p < query.size() ? column_score(scores, target[i], query[p]) : 0;
+      const std::int32_t substitution = p < query.size() ? column_score(scores, target[i], query[p]) : score_of_padding(padding);
       const std::int32_t matched = std::clamp(diagonal + substitution, 0, highest);
       diagonal = scores_of_row[p];
       // Gaps on the target open from a cell before insertions that come from other stripes are known.

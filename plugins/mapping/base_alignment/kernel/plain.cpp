@@ -88,23 +88,6 @@ class PlainRows {
   MatrixRows& rows_;
 };
 
-// The row's best cell. minimap2 looks at four cells at a time: of equal ones it is the last of the band, else the first of the first of the four
-// columns that has one.
-BestCell best_cell(const MatrixRows& rows, const RowCells& cells) {
-  BestCell best{rows.score[static_cast<std::size_t>(cells.band_last)], cells.band_last};
-  const std::int32_t grouped = (cells.band_last - cells.band_begin) / 4 * 4;
-  BestCell columns[4] = {best, best, best, best};
-  for (std::int32_t i = 0; i < grouped; ++i) {
-    const std::int32_t score = rows.score[static_cast<std::size_t>(cells.band_begin + i)];
-    if (score > columns[i % 4].score) columns[i % 4] = {score, cells.band_begin + i};
-  }
-  for (const BestCell& column : columns)
-    if (column.score > best.score) best = column;
-  for (std::int32_t t = cells.band_begin + grouped; t < cells.band_last; ++t)
-    if (rows.score[static_cast<std::size_t>(t)] > best.score) best = {rows.score[static_cast<std::size_t>(t)], t};
-  return best;
-}
-
 void add_differences(MatrixRows& rows, const RowCells& cells, std::int32_t row, const Scores& scores) {
   const auto last = static_cast<std::size_t>(cells.band_last);
   if (row == 0) {
@@ -136,7 +119,8 @@ void align_plainly(const Scores& scores, const Problem& problem, MatrixRows& row
     before = cells;
     if (has_peak) {
       add_differences(rows, cells, row, scores);
-      result.dropped = !peak.take(row, cells, rows.score[static_cast<std::size_t>(cells.band_begin)], best_cell(rows, cells), result);
+      result.dropped = !peak.take(row, cells, rows.score[static_cast<std::size_t>(cells.band_begin)],
+                                  best_of_row(rows.score.data(), cells.band_begin, cells.band_last), result);
     } else {
       corner.advance(row, cells, scores, rows);
     }

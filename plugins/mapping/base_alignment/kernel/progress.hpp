@@ -54,6 +54,21 @@ struct BestCell {
   std::int32_t score, target;
 };
 
+// Of a row's cells, by their scores. minimap2 looks at four cells at a time: of equal ones it is the last of the row, else the first of the first of
+// the four columns that has one.
+inline BestCell best_of_row(const std::int32_t* score, std::int32_t first, std::int32_t last) {
+  BestCell best{score[last], last};
+  const std::int32_t grouped = (last - first) / 4 * 4;
+  BestCell columns[4] = {best, best, best, best};
+  for (std::int32_t i = 0; i < grouped; ++i)
+    if (score[first + i] > columns[i % 4].score) columns[i % 4] = {score[first + i], first + i};
+  for (const BestCell& column : columns)
+    if (column.score > best.score) best = column;
+  for (std::int32_t t = first + grouped; t < last; ++t)
+    if (score[t] > best.score) best = {score[t], t};
+  return best;
+}
+
 // Follows the score from cell to cell inside the band, for goals that need it at the end only.
 class CornerScore {
  public:

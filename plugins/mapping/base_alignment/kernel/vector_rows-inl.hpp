@@ -30,7 +30,7 @@ HWY_INLINE std::uint32_t bits_of(Mask mask) {
   return static_cast<std::uint32_t>(bytes[0]) | static_cast<std::uint32_t>(bytes[1]) << 8;
 }
 
-// The place of a row's best score, which is above that of the band's last cell: see best_cell in plain.cpp for which one of several.
+// The place of a row's best score, which is above that of the band's last cell: see best_of_row in progress.hpp for which one of several.
 inline std::int32_t place_of(std::int32_t best, const std::int32_t* score, const RowCells& cells) {
   const ScoreTag tag;
   const std::int32_t grouped = (cells.band_last - cells.band_begin) / 4 * 4;

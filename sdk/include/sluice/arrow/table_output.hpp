@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #pragma once
-// The table of a sink, by its name: an Arrow IPC file if it ends with .arrow, BGZF if it ends with .gz, zstd if it ends with .zst, else text. The
-// sink makes lines in any case.
+// The table of a sink, by its name: an Arrow IPC file if it ends with .arrow, BGZF if it ends with .gz, zstd if it ends with .zst, else text, which
+// has commas instead of tabs if .csv is in front of these or at the end. The sink makes lines with tabs in any case.
 
 #include <optional>
 #include <sluice/arrow/table_file.hpp>
 #include <sluice/arrow/table_schema.hpp>
+#include <sluice/file_ending.hpp>
+#include <sluice/hts/csv_text.hpp>
 #include <sluice/hts/text_output.hpp>
 #include <string>
 #include <string_view>
@@ -14,12 +16,12 @@
 
 namespace sluice::arrow {
 
-inline bool is_arrow_name(std::string_view path) { return path.ends_with(".arrow"); }
+inline bool is_arrow_name(std::string_view path) { return has_ending(path, ".arrow"); }
 
 class TableOutput {
  public:
   // The level is BGZF's.
-  TableOutput(const Host& host, const std::string& path, TableSchema schema, int level = -1) {
+  TableOutput(const Host& host, const std::string& path, TableSchema schema, int level = -1) : is_csv_(hts::is_csv_name(path)) {
     if (is_arrow_name(path))
       columns_.emplace(OutputFile(host, path), std::move(schema));
     else
@@ -28,14 +30,14 @@ class TableOutput {
 
   // The header line, which an Arrow file does not have.
   void header(std::string_view line) {
-    if (text_) text_->header(line);
+    if (text_) is_csv_ ? text_->header(hts::csv_text(line)) : text_->header(line);
   }
   // Before the first line, where the columns are not known from the start.
   void set_schema(TableSchema schema) {
     if (columns_) columns_->set_schema(std::move(schema));
   }
   void write(const Call& call, std::string_view lines) {
-    if (text_) return text_->write(call, lines);
+    if (text_) return is_csv_ ? text_->write(call, hts::csv_text(lines)) : text_->write(call, lines);
     columns_->add(lines);
     columns_->write(call);
   }
@@ -69,6 +71,7 @@ class TableOutput {
   std::string bgzf_path() const { return text_->bgzf_path(); }
 
  private:
+  bool is_csv_;
   std::optional<hts::TextOutput> text_;
   std::optional<TableFile> columns_;
 };

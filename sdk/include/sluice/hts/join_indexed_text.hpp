@@ -13,7 +13,7 @@ namespace sluice::hts {
 
 // `columns` as the sink gives them to its output.
 inline void join_indexed_text(const Call& call, const FilesToJoin& files, TabixColumns columns) {
-  if (!files.output.ends_with(".gz") || is_special_file(files.output)) return join_text(call, files);
+  if (!has_ending(files.output, ".gz") || is_special_file(files.output)) return join_text(call, files);
   TextOutput output(call, files.output);
   TabixIndex index(columns);
   std::string lines;

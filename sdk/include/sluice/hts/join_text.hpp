@@ -6,6 +6,7 @@
 
 #include <sluice/call.hpp>
 #include <sluice/failure.hpp>
+#include <sluice/file_ending.hpp>
 #include <sluice/file_parts.hpp>
 #include <sluice/hts/part_text.hpp>
 #include <sluice/hts/text_output.hpp>
@@ -16,8 +17,8 @@ namespace sluice::hts {
 
 // What files of this name are put together as. Throws Failure::usage where they can't be.
 inline std::string joined_text_form(std::string_view path) {
-  if (path.ends_with(".arrow")) throw Failure::usage("an Arrow IPC file is one table", "write text: .tsv, .gz or .zst");
-  return path.ends_with(".gz") ? "BGZF text" : path.ends_with(".zst") ? "zstd text" : "text";
+  if (has_ending(path, ".arrow")) throw Failure::usage("an Arrow IPC file is one table", "write text: .tsv, .gz or .zst");
+  return has_ending(path, ".gz") ? "BGZF text" : has_ending(path, ".zst") ? "zstd text" : "text";
 }
 
 inline void throw_if_cancelled(const Call& call) {

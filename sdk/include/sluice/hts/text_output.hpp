@@ -8,6 +8,7 @@
 #include <optional>
 #include <sluice/batch.hpp>
 #include <sluice/call.hpp>
+#include <sluice/file_ending.hpp>
 #include <sluice/hts/bgzf_output.hpp>
 #include <sluice/hts/zstd_output.hpp>
 #include <sluice/saved_state.hpp>
@@ -22,9 +23,9 @@ class TextOutput {
   // The level is BgzfDeflater's.
   TextOutput(const Host& host, const std::string& path, int level = -1) {
     OutputFile file(host, path);
-    if (path.ends_with(".gz"))
+    if (has_ending(path, ".gz"))
       bgzf_.emplace(std::move(file), level);
-    else if (path.ends_with(".zst"))
+    else if (has_ending(path, ".zst"))
       zstd_.emplace(std::move(file), level);
     else
       plain_ = std::move(file);

@@ -26,6 +26,7 @@ struct ReadAlignment {
   std::int32_t anchors = 0, chain_score = 0, second_chain_score = -1;
   bool is_primary = false, is_first = false, is_inversion = false;
   std::uint8_t split = 0, mapping_quality = 0;
+  std::uint8_t transcript_strand = 0;    // 1: the read runs along the transcript, 2: against it, else: unknown
   std::span<const std::uint32_t> cigar;  // in BAM encoding and reference orientation, without clips
   std::string_view difference, mismatches;
 };
@@ -55,6 +56,7 @@ inline constexpr ReadAlignmentColumn read_alignment_columns[] = {
     {"aligned_is_inversion", "list<u8>", "1: an inverted stretch"},
     {"aligned_split", "list<u8>", "bits: a part was split off behind it, it was split off"},
     {"aligned_mapq", "list<u8>", "mapping quality"},
+    {"aligned_transcript_strand", "list<u8>", "1: the read runs along the transcript, 2: against it, else: unknown"},
     {"cigar_count", "list<i32>", "its operations in aligned_cigar"},
     {"aligned_cigar", "list<u32>", "operations of all alignments"},
 };
@@ -69,7 +71,9 @@ inline bool read_alignments_available(const Setup& setup) {
                      [&](const ReadAlignmentColumn& column) { return setup.available(column.name); });
 }
 
-enum class TagText : std::uint8_t { none, difference, mismatches };  // which of the texts goes with them
+// Which of the texts goes with them. difference_and_shifts: the column of difference holds ds tags instead of cs tags.
+enum class TagText : std::uint8_t { none, difference, mismatches, difference_and_shifts };
+constexpr bool is_difference(TagText text) { return text == TagText::difference || text == TagText::difference_and_shifts; }
 
 class ReadAlignments {
  public:
@@ -98,6 +102,7 @@ class ReadAlignments {
         is_inversion_(bytes("aligned_is_inversion")),
         split_(bytes("aligned_split")),
         mapq_(bytes("aligned_mapq")),
+        transcript_strand_(bytes("aligned_transcript_strand")),
         cigar_(in.list<std::uint32_t>("aligned_cigar")) {}
 
   std::size_t count(std::int64_t row) const { return target_[row].size(); }
@@ -107,11 +112,11 @@ class ReadAlignments {
     for (const auto* list : {&query_start_, &query_end_, &target_start_, &target_end_, &matches_, &columns_, &ambiguous_, &edit_distance_, &score_,
                              &best_score_, &anchors_, &chain_score_, &second_score_, &operations_})
       if ((*list)[row].size() != count) refuse();
-    for (const auto* list : {&is_reverse_, &is_primary_, &is_first_, &is_inversion_, &split_, &mapq_})
+    for (const auto* list : {&is_reverse_, &is_primary_, &is_first_, &is_inversion_, &split_, &mapq_, &transcript_strand_})
       if ((*list)[row].size() != count) refuse();
     if (divergence_[row].size() != count) refuse();
     std::string_view texts;
-    if (text_ != TagText::none) texts = in_->text(text_ == TagText::difference ? "difference_text" : "mismatch_text")[row];
+    if (text_ != TagText::none) texts = in_->text(is_difference(text_) ? "difference_text" : "mismatch_text")[row];
     std::span<const std::uint32_t> operations = cigar_[row];
     alignments.clear();
     for (std::size_t i = 0; i < count; ++i) {
@@ -142,8 +147,9 @@ class ReadAlignments {
                             .is_inversion = is_inversion_[row][i] != 0,
                             .split = split_[row][i],
                             .mapping_quality = mapq_[row][i],
+                            .transcript_strand = transcript_strand_[row][i],
                             .cigar = operations.first(length),
-                            .difference = text_ == TagText::difference ? text : std::string_view(),
+                            .difference = is_difference(text_) ? text : std::string_view(),
                             .mismatches = text_ == TagText::mismatches ? text : std::string_view()});
       operations = operations.subspan(length);
     }
@@ -161,7 +167,7 @@ class ReadAlignments {
   ListView<std::int32_t> target_, query_start_, query_end_, target_start_, target_end_, matches_, columns_, ambiguous_, edit_distance_, score_,
       best_score_, anchors_, chain_score_, second_score_, operations_;
   ListView<double> divergence_;
-  ListView<std::uint8_t> is_reverse_, is_primary_, is_first_, is_inversion_, split_, mapq_;
+  ListView<std::uint8_t> is_reverse_, is_primary_, is_first_, is_inversion_, split_, mapq_, transcript_strand_;
   ListView<std::uint32_t> cigar_;
 };
 
@@ -183,6 +189,7 @@ inline void append_scores(std::string& text, const ReadAlignment& alignment) {
   append(text, "\tms:i:", alignment.best_score);
   append(text, "\tAS:i:", alignment.score);
   append(text, "\tnn:i:", alignment.ambiguous);
+  if (alignment.transcript_strand == 1 || alignment.transcript_strand == 2) text += alignment.transcript_strand == 1 ? "\tts:A:+" : "\tts:A:-";
   text += "\ttp:A:";
   text += alignment.is_primary ? (alignment.is_inversion ? 'I' : 'P') : (alignment.is_inversion ? 'i' : 'S');
   append(text, "\tcm:i:", alignment.anchors);
@@ -205,6 +212,7 @@ inline void append_cigar(std::string& text, std::span<const std::uint32_t> cigar
 }
 inline void append_text(std::string& text, TagText which, const ReadAlignment& alignment) {
   if (which == TagText::difference) text.append("\tcs:Z:").append(alignment.difference);
+  if (which == TagText::difference_and_shifts) text.append("\tds:Z:").append(alignment.difference);
   if (which == TagText::mismatches) text.append("\tMD:Z:").append(alignment.mismatches);
 }
 

@@ -120,6 +120,7 @@ TEST_CASE("alignments have minimap2's tags, and lines of their own instead of th
         .list<std::uint8_t>("aligned_is_inversion", {{}, {}, {0, 1, 0}})
         .list<std::uint8_t>("aligned_split", {{}, {}, {3, 0, 0}})
         .list<std::uint8_t>("aligned_mapq", {{}, {}, {60, 7, 0}})
+        .list<std::uint8_t>("aligned_transcript_strand", {{}, {}, {0, 2, 3}})
         .list<std::int32_t>("cigar_count", {{}, {}, {1, 1, 3}})
         .list<std::uint32_t>("aligned_cigar", {{}, {}, {100U << 4, 100U << 4, 50U << 4, 1U << 4 | 2, 49U << 4}})
         .text("difference_text", {"", "", ":100\n:1\n:50-a:49\n"})
@@ -130,7 +131,7 @@ TEST_CASE("alignments have minimap2's tags, and lines of their own instead of th
       "third\t300\t10\t110\t-\tone\t5000\t500\t600\t95\t98\t60\tNM:i:5\tms:i:172\tAS:i:170\tnn:i:2\ttp:A:P\tcm:i:9\ts1:i:80\ts2:i:70\t"
       "de:f:0.0500\tzd:i:3\trl:i:17";
   const std::string two =
-      "third\t300\t120\t220\t+\ttwo\t700\t20\t120\t100\t100\t7\tNM:i:0\tms:i:200\tAS:i:200\tnn:i:0\ttp:A:I\tcm:i:0\ts1:i:0\ts2:i:0\tde:f:0\t"
+      "third\t300\t120\t220\t+\ttwo\t700\t20\t120\t100\t100\t7\tNM:i:0\tms:i:200\tAS:i:200\tnn:i:0\tts:A:-\ttp:A:I\tcm:i:0\ts1:i:0\ts2:i:0\tde:f:0\t"
       "rl:i:17";
   const std::string three =
       "third\t300\t10\t110\t+\ttwo\t700\t30\t130\t90\t100\t0\tNM:i:10\tms:i:130\tAS:i:120\tnn:i:0\ttp:A:S\tcm:i:8\ts1:i:70\tde:f:0.1000\trl:i:17";

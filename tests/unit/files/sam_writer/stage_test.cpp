@@ -48,6 +48,7 @@ BatchBuilder reads_builder(bool lower_case, const std::string& name_of_unmapped 
       .list<std::uint8_t>("aligned_is_inversion", {{}, {0, 0, 0}})
       .list<std::uint8_t>("aligned_split", {{}, {1, 2, 0}})
       .list<std::uint8_t>("aligned_mapq", {{}, {60, 30, 0}})
+      .list<std::uint8_t>("aligned_transcript_strand", {{}, {0, 0, 0}})
       .list<std::int32_t>("cigar_count", {{}, {1, 3, 1}})
       .list<std::uint32_t>("aligned_cigar", {{}, {4U << 4, 2U << 4, 1U << 4 | 2, 3U << 4, 4U << 4}})
       .text("difference_text", {"", ":4\n:2-a:3\n:4\n"})

@@ -146,6 +146,33 @@ TEST_CASE("the tags of an alignment say what it is") {
   CHECK(ends == "2T");
 }
 
+TEST_CASE("ds brackets the bases by which a gap could be shifted") {
+  const auto shown = [](std::string_view cigar, std::string_view query, std::string_view target) {
+    std::string made;
+    append_difference(made, cigar_of(cigar), codes(query), codes(target), DifferenceForm::short_form, Shifts::shown);
+    return made;
+  };
+  CHECK(shown("2M2I6M", "TTACACACGG", "TTACACGG") == ":2+[ac]:6");
+  CHECK(shown("2M3I3M", "TTGATGCC", "TTGCC") == ":2+[g]a[t]:3");
+  CHECK(shown("2M3D3M", "TTGCC", "TTGATGCC") == ":2-[g]a[t]:3");
+  CHECK(shown("2M2I2M", "AACGTT", "AATT") == ":2+cg:2");
+}
+
+TEST_CASE("an intron has a sign of its own in cs, none in MD, and costs nothing in the score of the best part") {
+  const auto query = codes("AACC"), target = codes("AAGTCCCAGCC");
+  std::string difference, mismatches;
+  append_difference(difference, cigar_of("2M7N2M"), query, target, DifferenceForm::short_form);
+  append_mismatched_reference(mismatches, cigar_of("2M7N2M"), query, target);
+  CHECK(difference == ":2~gt7ag:2");
+  CHECK(mismatches == "4");
+  const AlignedHit hit = finished("2M7N2M", "AACC", "AAGTCCCAGCC");
+  CHECK(hit.spliced);
+  CHECK(hit.columns == 4);
+  CHECK(hit.path_score == 8);
+  CHECK(text(finished("2M7N2M", "AACC", "AAGTCCCAGCG", true).cigar) == "2=7N1=1X");
+  CHECK(normalized("2M1I4N2M", "AAACC", "AAGTAGCC") == "2M1I4N2M");  // no gap is shifted beside an intron
+}
+
 TEST_CASE("whatever the path, it still aligns the same bases, with no more differences") {
   std::mt19937 random(5);
   for (int round = 0; round < 20000; ++round) {

@@ -29,12 +29,16 @@ Pair with_long_gaps(std::mt19937& random, std::size_t length) {
 }
 
 void check(const Scores& scores, const Pair& pair, LocalRows& rows) {
-  const LocalEnd expected = align_locally_plainly(scores, pair.query, pair.target), found = align_locally(scores, pair.query, pair.target, rows);
-  CHECK(found.score == expected.score);
-  CHECK(found.query == expected.query);
-  CHECK(found.target == expected.target);
-  for (const std::int32_t wanted : {expected.score - 1, expected.score, expected.score + 1, 80, 0})
-    CHECK_MESSAGE(aligns_locally(scores, pair.query, pair.target, wanted, rows) == (expected.score >= wanted), "wanted: " << wanted);
+  for (const Padding padding : {Padding::passes, Padding::costs}) {
+    const LocalEnd expected = align_locally_plainly(scores, pair.query, pair.target, padding);
+    const LocalEnd found = align_locally(scores, pair.query, pair.target, padding, rows);
+    CHECK(found.score == expected.score);
+    CHECK(found.query == expected.query);
+    CHECK(found.target == expected.target);
+    if (padding == Padding::costs && expected.score > 0) CHECK(found.query < static_cast<std::int32_t>(pair.query.size()));
+    for (const std::int32_t wanted : {expected.score - 1, expected.score, expected.score + 1, 80, 0})
+      CHECK_MESSAGE(aligns_locally(scores, pair.query, pair.target, wanted, rows) == (expected.score >= wanted), "wanted: " << wanted);
+  }
 }
 
 }  // namespace

@@ -119,6 +119,26 @@ TEST_CASE("equally good places are scored anew by the differences that the best 
   CHECK_FALSE(adjust_scores({}, 1000, hits));
 }
 
+TEST_CASE("a secondary hit is compared with its primary one; 2.24 compares it with the hit that has moved there") {
+  // The second hit has the first's place and is dropped, so the third moves up, and the fourth to the third's place. The fifth is secondary to the
+  // third and has its place.
+  const std::vector<AlignedHit> made = {hit(0, 1000, 5000, 1500, 600), hit(0, 1000, 5000, 1400, 590), hit(2000, 3000, 90000, 1300, 500),
+                                        hit(2000, 3000, 20000, 1200, 490), hit(2000, 3000, 90000, 1100, 480)};
+  const auto places = [&](sluice::overlap::Minimap2Release release) {
+    AlignmentSettings settings;
+    settings.release = release;
+    RankingScratch scratch;
+    std::vector<AlignedHit> hits = made;
+    set_parents(settings, scratch, hits);
+    drop_secondary_hits(settings, scratch, hits);
+    std::vector<std::int32_t> starts;
+    for (const AlignedHit& h : hits) starts.push_back(h.target_start);
+    return starts;
+  };
+  CHECK(places(sluice::overlap::Minimap2Release::v2_31) == std::vector<std::int32_t>{5000, 90000, 20000});
+  CHECK(places(sluice::overlap::Minimap2Release::v2_24) == std::vector<std::int32_t>{5000, 90000, 20000, 90000});
+}
+
 TEST_CASE("whatever the hits, the best is primary and every secondary one overlaps a better primary one") {
   std::mt19937 random(21);
   for (int round = 0; round < 2000; ++round) {

@@ -65,6 +65,25 @@ TEST_CASE_FIXTURE(Fixture, "a read is split around an inversion, which is found"
   CHECK(aligned(contig, {chain}, {{"for_only", true}}).find("inversion") == std::string::npos);
 }
 
+TEST_CASE_FIXTURE(Fixture, "a read is aligned across an intron, along its transcript or against it") {
+  const std::string left = piece(5000, 5400), right = piece(9000, 9400), intron = "GTA" + piece(12000, 13000) + "CAG";
+  const std::string genome = left + intron + right;
+  const sluice::testing::ParameterTexts options = {
+      {"splice", true},  {"transcript_strand", "both"}, {"match", 1},    {"mismatch", 2},           {"gap_open", 2},
+      {"gap_extend", 1}, {"long_gap_open", 32},         {"z_drop", 200}, {"z_drop_inversion", 100}, {"max_matrix_cells", 0}};
+  for (const bool reverse : {false, true}) {
+    const std::string read = reverse ? reverse_complement(left + right) : left + right;
+    const auto result =
+        run_stage<BaseAlignment>(columns_of({chain_of(genome, read)}).build()).resource("index", index_of(genome)).with(options).run();
+    REQUIRE(result.status == SLUICE_OK);
+    const auto batch = result.batch().view();
+    std::string cigar;
+    sluice::overlap::tags::append_cigar(cigar, batch.list<std::uint32_t>("aligned_cigar")[0]);
+    CHECK(cigar == "400M1006N400M");
+    CHECK(batch.list<std::uint8_t>("aligned_transcript_strand")[0][0] == (reverse ? 2 : 1));
+  }
+}
+
 TEST_CASE_FIXTURE(Fixture, "lists that do not fit together, and anchors that lead nowhere, are refused") {
   const ReadChain good = chain_of(contig, piece(5000, 7000));
   const auto message = [&](const ReadChain& read) {
@@ -161,7 +180,7 @@ BatchBuilder aligned_reads_builder() {
   for (const char* name : {"aligned_matches", "aligned_columns", "aligned_ambiguous", "edit_distance", "alignment_score", "aligned_best_score",
                            "aligned_anchors", "aligned_chain_score", "aligned_second_score"})
     builder.list<std::int32_t>(name, {{}, zeros});
-  for (const char* name : {"aligned_is_inversion", "aligned_split"}) builder.list<std::uint8_t>(name, {{}, zero_bytes});
+  for (const char* name : {"aligned_is_inversion", "aligned_split", "aligned_transcript_strand"}) builder.list<std::uint8_t>(name, {{}, zero_bytes});
   return builder.list<std::int32_t>("aligned_target", {{}, {0, 0, 0, 0}})
       .list<std::uint8_t>("aligned_is_reverse", {{}, {0, 1, 0, 0}})
       .list<std::int32_t>("aligned_query_start", {{}, {0, 4, 8, 0}})

@@ -281,10 +281,10 @@ TEST_CASE("a secondary hit on the other strand stays if its score is above four 
   CHECK(hits[1].strand_retained);
   hits[0].divergence = 0.02F;
   hits[1].divergence = 0.09F;
-  drop_divergent_strands(hits);
+  drop_divergent_strands(sluice::overlap::Minimap2Release::v2_31, hits);
   CHECK(hits.size() == 2);
   hits[1].divergence = 0.11F;
-  drop_divergent_strands(hits);
+  drop_divergent_strands(sluice::overlap::Minimap2Release::v2_31, hits);
   CHECK(hits.size() == 1);
 }
 

@@ -122,6 +122,38 @@ TEST_CASE("a window is compared with those of the preset that the signal file sa
   CHECK(result.message == "window_short (7 samples) must be smaller than window_long (6)");
 }
 
+TEST_CASE("the adapter is looked for unless the basecaller has cut it off, or says where the bases lie") {
+  std::mt19937_64 random(8);
+  std::normal_distribution<double> normal;
+  Signal read;
+  const auto add = [&](int bases, double mean, double spread) {
+    for (int base = 0; base < bases; ++base) {
+      const double level = mean + spread * normal(random);
+      for (int i = 0; i < 31; ++i) read.push_back(static_cast<std::int16_t>(std::lround(level - 10 + normal(random))));
+    }
+  };
+  add(110, 64, 6);
+  add(400, 90, 11);
+  const std::vector<double> ones(4, 1.0);
+  const testing::TestBatch reads = testing::BatchBuilder("read", 4)
+                                       .list("raw_signal", std::vector<Signal>(4, read))
+                                       .column("digitisation", ones)
+                                       .column("range", ones)
+                                       .column("offset", std::vector<double>(4, 10.0))
+                                       .column<std::int64_t>("signal_begin", {0, 3400, 0, 0})
+                                       .list<std::int8_t>("moves", {{}, {}, {5, 1, 0, 1}, {}})
+                                       .build();
+  const auto begins = [&](const testing::ParameterTexts& parameters) {
+    const testing::Result result = testing::run_stage(stage(), reads).with(parameters).expect_rows(4);
+    std::vector<bool> is_whole;
+    for (std::int64_t row = 0; row < 4; ++row) is_whole.push_back(row_of<std::int32_t>(result, "event_start", row).back() < 1000);
+    return is_whole;
+  };
+  CHECK(begins({{"preset", "rna004"}, {"adapter", "find"}}) == std::vector<bool>{false, true, true, false});
+  CHECK(begins({{"preset", "rna004"}}) == std::vector<bool>(4, true));
+  CHECK(begins({{"preset", "rna004"}, {"adapter", "find"}, {"compat", "f5c"}}) == std::vector<bool>(4, true));
+}
+
 TEST_CASE("a huge signal leaves nothing behind") {
   std::mt19937_64 random(6);
   const testing::TestBatch small =

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+#include <algorithm>
+#include <ostream>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "generators/sequence_errors.hpp"
+#include "generators/test_inputs.hpp"
+
+namespace sluice::test_input {
+namespace {
+
+constexpr std::size_t genes_of_genome = 24;
+
+struct Interval {
+  std::size_t begin, end;
+};
+struct Gene {
+  bool reverse = false;
+  std::vector<Interval> exons;  // on the genome
+};
+struct Genome {
+  std::string bases;
+  std::vector<Gene> genes;
+};
+
+struct IntronEnds {
+  const char *first, *last;
+};
+IntronEnds random_ends(Random& random) {
+  const std::uint64_t kind = random.below(20);
+  return kind < 15 ? IntronEnds{"GT", "AG"} : kind < 17 ? IntronEnds{"GC", "AG"} : kind == 17 ? IntronEnds{"AT", "AC"} : IntronEnds{"CC", "GG"};
+}
+
+// Genes on both strands, 400 bases and more apart; every sixth has a copy without introns further on.
+Genome make_genome(std::uint64_t seed) {
+  Random random = random_numbers(seed, 0);
+  Genome genome;
+  const auto add_random = [&](std::size_t least) { genome.bases += random_bases(random, least + random.below(1500)); };
+  for (std::size_t number = 0; number < genes_of_genome; ++number) {
+    add_random(400);
+    Gene gene;
+    std::string bases, transcript;
+    const std::size_t exons = 1 + random.below(7);
+    for (std::size_t exon = 0; exon < exons; ++exon) {
+      if (exon > 0) {
+        const IntronEnds ends = random_ends(random);
+        const std::size_t most = std::size_t{100} << random.below(7);
+        std::string intron = random_bases(random, 60 + random.below(most));
+        intron.replace(0, 2, ends.first).replace(intron.size() - 2, 2, ends.last);
+        bases += intron;
+      }
+      const std::string text = random_bases(random, 25 + random.below(500));
+      gene.exons.push_back({bases.size(), bases.size() + text.size()});
+      bases += text;
+      transcript += text;
+    }
+    gene.reverse = random.below(2) == 1;
+    if (gene.reverse) {
+      bases = reverse_complement(bases);
+      for (Interval& exon : gene.exons) exon = {bases.size() - exon.end, bases.size() - exon.begin};
+      std::reverse(gene.exons.begin(), gene.exons.end());
+    }
+    for (Interval& exon : gene.exons) exon = {exon.begin + genome.bases.size(), exon.end + genome.bases.size()};
+    genome.bases += bases;
+    genome.genes.push_back(std::move(gene));
+    if (number % 6 == 5) {
+      add_random(400);
+      genome.bases += with_errors(transcript, 20'000, random);
+    }
+  }
+  add_random(400);
+  return genome;
+}
+
+}  // namespace
+
+void write_spliced_genome(std::ostream& out, std::uint64_t seed) {
+  const Genome genome = make_genome(seed);
+  out << ">genome\n";
+  for (std::size_t at = 0; at < genome.bases.size(); at += 80) out << std::string_view(genome.bases).substr(at, 80) << '\n';
+}
+
+void write_spliced_reads(std::ostream& out, std::uint64_t seed, std::size_t reads, std::uint64_t errors_per_million) {
+  const Genome genome = make_genome(seed);
+  for (std::size_t number = 0; number < reads; ++number) {
+    Random random = random_numbers(seed, 1 + number);
+    const Gene& gene = genome.genes[random.below(genome.genes.size())];
+    std::string text;
+    for (const Interval& exon : gene.exons) text += genome.bases.substr(exon.begin, exon.end - exon.begin);
+    if (gene.reverse) text = reverse_complement(text);
+    if (number % 3 == 1) text.erase(0, random.below(text.size() / 2));
+    const std::size_t tail = random.below(40);
+    text += std::string(tail, 'A');
+    if (number % 2 == 1) text = reverse_complement(text);
+    text = with_errors(text, errors_per_million, random);
+    out << ">read" << number << '\n' << text << '\n';
+  }
+}
+
+void write_spliced_junctions(std::ostream& out, std::uint64_t seed) {
+  const Genome genome = make_genome(seed);
+  std::size_t number = 0;
+  for (const Gene& gene : genome.genes)
+    for (std::size_t exon = 1; exon < gene.exons.size(); ++exon, ++number) {
+      const std::size_t shift = number % 5 == 4 ? 3 : 0;  // some are not where they are used
+      out << "genome\t" << gene.exons[exon - 1].end + shift << '\t' << gene.exons[exon].begin + shift << "\tjunction" << number << "\t6\t"
+          << (gene.reverse ? '-' : '+') << '\n';
+    }
+}
+
+}  // namespace sluice::test_input

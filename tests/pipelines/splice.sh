@@ -1,0 +1,138 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# SPDX-FileCopyrightText: The sluice authors
+# RNA and cDNA over introns: the lines of minimap2 2.31 (and of 2.24) that were recorded in the shared sets, those of the program itself where one of these
+# releases is installed, the same bytes however it ran, and options that do not fit.
+#   splice.sh SLUICE MAKE_TEST_INPUT SHARED_DIR
+set -euo pipefail
+sluice=$1 make_test_input=$2 shared=$3
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+
+fail() { echo "FAILED: $*" >&2; exit 1; }
+map() { "$sluice" run map --quiet "$@"; }
+lines() { # FILE: without a header
+  if [[ $1 == *.gz ]]; then gzip -dc "$1"; else cat "$1"; fi | grep -v '^@' || true
+}
+compare() { # NAME EXPECTED_LINES "OPTIONS OF SLUICE" REFERENCE READS
+  # shellcheck disable=SC2086
+  map $3 --reference "$4" --reads "$5" --output now.txt
+  lines now.txt >now.lines
+  lines "$2" >expected.lines
+  cmp now.lines expected.lines || fail "$1: other lines than minimap2's ($3)"
+  [ -s now.lines ] || fail "$1: no lines ($3)"
+  echo "minimap2's lines: $1, $3 ($(wc -l <now.lines))"
+}
+
+"$make_test_input" spliced_genome 1 >genome.fa
+"$make_test_input" spliced_reads 1 150 60000 >noisy.fa
+"$make_test_input" spliced_reads 1 150 5000 >clean.fa
+"$make_test_input" spliced_junctions 1 >junctions.bed
+
+# ---- the same bytes
+map --preset splice --format sam --cs --reference genome.fa --reads noisy.fa --output all.sam
+grep -v '^@' all.sam >all.lines
+[ "$(cut -f 6 all.lines | grep -c N)" -gt 80 ] || fail "few introns are found"
+for option in "--threads 1" "--threads 7" "--batch-work 1" "--executor serial" "--device cpu" "--max-intron-len 200000" cdna; do
+  preset=splice
+  [ "$option" != cdna ] || preset=cdna option=
+  # shellcheck disable=SC2086
+  map --preset $preset --format sam --cs --reference genome.fa --reads noisy.fa --output now.sam $option
+  grep -v '^@' now.sam | cmp - all.lines || fail "$option gives other bytes"
+done
+echo "same bytes: threads, batches, executor"
+
+# ---- options that do not fit
+expect_error() { # CODE TEXT OPTIONS...
+  local code=$1 text=$2 got=0
+  shift 2
+  rm -f bad.paf
+  map --output bad.paf --cigar --reference genome.fa --reads clean.fa "$@" 2>errors || got=$?
+  [ "$got" = "$code" ] || { cat errors >&2; fail "exit code $got instead of $code: $*"; }
+  grep -q -- "$text" errors || { cat errors >&2; fail "no '$text' in the message: $*"; }
+  [ ! -e bad.paf ] || fail "an output in spite of the error: $*"
+}
+expect_error 2 "long_gap_open, the cost of an intron" --preset splice --long-gap-open 3
+expect_error 2 "rmq knows no introns" --preset splice --rmq yes
+expect_error 2 "max_intron is for splice" --max-intron-len 1000
+expect_error 2 "no_such.bed" --preset splice --junc-bed no_such.bed
+printf 'genome\tten\t20\n' >bad.bed
+expect_error 4 "bad.bed', line 1: it has 'ten' where a position belongs" --preset splice --junc-bed bad.bed
+printf 'other\t10\t20\n' >bad.bed
+expect_error 4 "bad.bed' hold no intron on a contig of the reference" --preset splice --junc-bed bad.bed
+printf 'genome\t10\n' >bad.bed
+expect_error 4 "bad.bed', line 1: it has no start and end" --preset splice --junc-bed bad.bed
+printf 'genome\t10\t100\tx\t0\t+\t10\t100\t0\t2\t20,20,\t0,90,\n' >bad.bed
+expect_error 4 "bad.bed', line 1: it has blocks that do not lie in its interval" --preset splice --junc-bed bad.bed
+echo "wrong options have an error each"
+
+# ---- recorded lines
+set=$shared/data/splice
+if [ -d "$set" ]; then
+  while IFS='|' read -r expected reads ours; do
+    folder=$(dirname "$expected")
+    case $folder in
+      expected) reference=$set/genome.fa reads=$set/$reads.fa here=$set ;;
+      difficult) reference=$set/difficult/genome.fa.gz reads=$set/difficult/$reads.fa.gz here=$set/difficult ;;
+      *) reference=$set/$folder/genome.fa reads=$set/$folder/$reads.fa here=$set/$folder ;;
+    esac
+    compare "$expected" "$set/$expected" "${ours//@/$here/}" "$reference" "$reads"
+  done <<'END'
+expected/splice.paf.gz|reads|--preset splice --cigar --cs
+expected/splice_hq.paf.gz|reads|--preset splice-hq --cigar --cs
+expected/splice_uf.paf.gz|reads|--preset splice --transcript-strand forward --cigar
+expected/splice_ur.paf.gz|reads|--preset splice --transcript-strand reverse --cigar
+expected/splice_un.paf.gz|reads|--preset splice --transcript-strand none --cigar
+expected/splice_J0.paf.gz|reads|--preset splice --splice-model 0 --cigar
+expected/splice_J0_C5.paf.gz|reads|--preset splice --splice-model 0 --noncan 5 --no-splice-flank --cigar
+expected/splice.sam.gz|reads|--preset splice --format sam
+expected/splice_md_Y.sam.gz|reads|--preset splice --transcript-strand forward --k 14 --format sam --md --soft-clip
+expected/splice_hq_secseq.sam.gz|reads|--preset splice-hq --format sam --secondary-seq --secondary-ratio 0.3
+expected/splice_hq_ds.paf.gz|reads|--preset splice-hq --cigar --ds
+expected/splice_cslong.paf.gz|reads|--preset splice --cigar --cs-long
+expected/junc_bed12.paf.gz|reads|--preset splice --cigar --junc-bed @genes.bed12
+expected/junc_bed6_hq.paf.gz|reads|--preset splice-hq --cigar --junc-bed @junctions.bed6 --junc-bonus 4
+expected/spsc.paf.gz|reads|--preset splice --cigar --spsc @scores.tsv
+expected/spsc_hq.paf.gz|reads|--preset splice-hq --transcript-strand forward --cigar --spsc @scores.tsv --spsc-scale 1 --spsc0 3
+expected/jump.paf.gz|reads|--preset splice --cigar --jump-bed @genes.bed12
+expected/jump_pass1_hq.paf.gz|reads|--preset splice-hq --cigar --jump-bed @genes.bed12 --pass1 @junctions.bed6
+expected/G3k.paf.gz|reads|--preset splice --max-intron-len 3000 --cigar
+expected/endbonus_hq.paf.gz|reads|--preset splice-hq --end-bonus 10 --cigar
+expected/end_seed_pen.paf.gz|reads|--preset splice --end-seed-pen 10 --cigar
+expected/all_chains.paf.gz|reads|--preset splice --all-chain --cigar
+expected/zdrop40.paf.gz|reads|--preset splice --z-drop 40 --z-drop-inv 40 --cigar
+expected/plain_splice.paf.gz|reads|--splice --cigar
+expected/v2.24_splice.paf.gz|reads|--preset splice --compat minimap2=2.24 --cigar --cs
+difficult/splice.paf.gz|reads|--preset splice --cigar --cs
+difficult/zdrop40.paf.gz|reads|--preset splice --z-drop 40 --z-drop-inv 40 --cigar
+difficult/junc_bed6.paf.gz|reads|--preset splice --cigar --junc-bed @junctions.bed6
+difficult/spsc_hq.paf.gz|reads|--preset splice-hq --cigar --spsc @scores.tsv
+difficult/endbonus_jump_hq.paf.gz|reads|--preset splice-hq --cigar --end-bonus 15 --jump-bed @genes.bed12
+difficult/short_jump.paf.gz|short|--preset splice --cigar --jump-bed @junctions.bed6
+gate/jump.paf|reads|--preset splice --cigar --cs --jump-bed @junction.bed
+END
+else
+  echo "SKIPPED: no $shared, so the recorded lines were not compared"
+fi
+
+# ---- the program itself
+version=$(minimap2 --version 2>/dev/null || true)
+case $version in
+  2.24*) compat=minimap2=2.24 ;;
+  2.31*) compat=minimap2=2.31 ;;
+  *) echo "SKIPPED: no minimap2 2.24 or 2.31, so nothing but recorded lines was compared"; exit 0 ;;
+esac
+while IFS='|' read -r reads theirs ours; do
+  # shellcheck disable=SC2086
+  minimap2 -t 1 $theirs genome.fa "$reads.fa" 2>/dev/null >expected.txt
+  compare "minimap2 $version $theirs" expected.txt "$ours --compat $compat" genome.fa "$reads.fa"
+done <<'END'
+noisy|-x splice -c --cs|--preset splice --cigar --cs
+clean|-x splice -a|--preset splice --format sam
+noisy|-x splice -uf -k14 -a --MD|--preset splice --transcript-strand forward --k 14 --format sam --md
+noisy|-x splice -un -c|--preset splice --transcript-strand none --cigar
+noisy|-x splice -c -C5 --splice-flank=no --junc-bed junctions.bed|--preset splice --cigar --noncan 5 --no-splice-flank --junc-bed junctions.bed
+noisy|-x splice|--preset splice
+noisy|-x splice -G 2k -c --eqx|--preset splice --max-intron-len 2000 --cigar --eqx
+END
