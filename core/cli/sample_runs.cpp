@@ -148,7 +148,7 @@ std::vector<SampleRun> plan_samples(PipelineArguments& pipeline, const std::stri
   if (!pipeline.params_file().empty()) tables.push_back(pipeline.params());
   files.add("", std::move(tables));
   Diagnostics of_files;
-  check_files(files.files(), Missing::error, of_files, "put {sample} into its name, which stands for each sample's");
+  check_files(files.files(), Missing::error, of_files, "put {sample} into its name, which becomes each sample's");
   problems.print();
   print(of_files);
   if (!is_connected) pipeline.print_plugin_problems();

@@ -74,6 +74,14 @@ for name in files:
                 if page not in pages:
                     problems.append(f"{name}:{number}: names {page}, which is not there")
 
+# ---- every shipped pipeline and stage is listed
+listed = set(re.findall(r"`(\w+)`", pages["docs/pipelines-and-stages.md"]))
+shipped = {os.path.basename(name)[:-5] for name in files if re.match(r"pipelines/[^/]*\.toml$", name)}
+for name in files:
+    if re.match(r"plugins/.*\.[ch]pp$", name):
+        shipped |= set(re.findall(r"\bd\.id\(\"(\w+)\"\)", open(name, encoding="utf-8").read()))
+problems += [f"docs/pipelines-and-stages.md: '{what}' is not listed" for what in sorted(shipped - listed)]
+
 # ---- sizes
 for name, text in pages.items():
     lines = text.rstrip("\n").split("\n")

@@ -32,7 +32,7 @@ class ModifiedBases {
   static void describe(Describe<ModifiedBases>& d) {
     d.id("modified_bases").summary("a row for each base and modification that the tags MM and ML of alignment records speak of");
     d.doc(
-        "Rows of a read are by strand of the molecule, place in the read (as it was sequenced) and code. The probability is that of ML: q stands for "
+        "Rows of a read are by strand of the molecule, place in the read (as it was sequenced) and code. The probability is that of ML: q means "
         "(q + 0.5)/256. The call is the most probable of canonical and modified, as modification_calls has it. Bases that MM infers to be canonical "
         "have rows with inferred = true only. Records that contradict themselves are counted and named, and have no rows.");
     d.regroup("read", "modified_base").rows_are("modified base").rows_named_by("read_id").work_unit("base").concatenates();
