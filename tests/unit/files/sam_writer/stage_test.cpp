@@ -223,10 +223,8 @@ TEST_CASE("records of reads as a column are those that are written") {
   }
   const std::string written = as_htslib_reads("x.sam", batch);
   CHECK(text == written.substr(written.find("\nnone") + 1));
-  const auto of_group = run_stage<AlignmentRecords>(batch)
-                            .resource("index", tiny_index::of({{"one", 5000}, {"two", 700}}))
-                            .with({{"read_group", "mine"}})
-                            .run();
+  const auto of_group =
+      run_stage<AlignmentRecords>(batch).resource("index", tiny_index::of({{"one", 5000}, {"two", 700}})).with({{"read_group", "mine"}}).run();
   for (std::int64_t row = 0; row < 2; ++row) {
     const std::string_view records = of_group.batch().view().text("read_records")[row];
     CHECK(records.find(std::string_view("RGZmine", 8)) != std::string_view::npos);
