@@ -323,12 +323,18 @@ struct Run::Implementation {
       result.state = RunState::interrupted;
     }
     result.can_be_resumed = journal.has_kept() && result.state != RunState::finished;
-    result.statistics = statistics();
+    // Behind the last name of an output nothing may hide that they are there.
+    try {
+      result.statistics = statistics();
+      result.statistics.decisions = decisions;
+      result.statistics.scheduler = scheduler_statistics;
+      result.statistics.checkpoints = checkpoint_statistics;
+      result.statistics.checkpoints.goes_on = options.going_on_from != nullptr;
+    } catch (const std::bad_alloc&) {
+      result.statistics = {};
+      result.has_no_statistics = true;
+    }
     result.statistics.outputs = std::move(outputs);
-    result.statistics.decisions = decisions;
-    result.statistics.scheduler = scheduler_statistics;
-    result.statistics.checkpoints = checkpoint_statistics;
-    result.statistics.checkpoints.goes_on = options.going_on_from != nullptr;
     return result;
   }
 

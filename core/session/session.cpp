@@ -55,12 +55,17 @@ void Session::be_shard(Diagnostics& diagnostics) {
 const SessionEnd& Session::execute() {
   records_->begin([this] { return run_->snapshot(); });
   end_.result = run_->execute();
-  records_->end();
+  try {
+    records_->end();
+  } catch (const std::bad_alloc&) {
+    end_.result.has_no_statistics = true;
+  }
   if (SharedResources* shared = settings_.options.shared; shared != nullptr) {
     run_->end_but_for_memory();
     shared->end(run_);
   }
   try {
+    if (end_.result.has_no_statistics) throw std::bad_alloc();
     conclude();
   } catch (const std::bad_alloc&) {
     end_.unwritten.emplace_back("out of memory (lower --memory or --threads)");
