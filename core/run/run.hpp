@@ -83,9 +83,9 @@ struct RunResult {
   sluice_status status = SLUICE_OK;  // of the first failure
   std::string stage;                 // where it happened
   std::string message, remedy;
-  bool can_be_resumed = false;   // what there is waits for a run that goes on
+  bool can_be_resumed = false;     // what there is waits for a run that goes on
   bool has_no_statistics = false;  // there was no memory for them: outputs are all that they say
-  bool was_interrupted = false;  // also a finished run may be, while its outputs get their names
+  bool was_interrupted = false;    // also a finished run may be, while its outputs get their names
   RunStatistics statistics;
   std::map<std::string, std::uint64_t> header_bytes;  // of outputs, see sluice_host_api.header_of_file
 };
