@@ -31,6 +31,12 @@ align f5c.tsv --compat f5c --min-recalib-events 50
 read -r reads right < <(begins f5c.tsv 4 14)
 [ "$right" -lt $((reads / 2)) ] || fail "--compat f5c leaves the adapters out: $right of $reads"
 
+# dorado --no-trim says that nothing was cut (ts 0): the adapter is found none the less.
+zcat short.fastq.gz | sed 's/\tts:i:[0-9]*/\tts:i:0/' >untrimmed.fastq
+run resquiggle --reads untrimmed.fastq --signal short.blow5 --output untrimmed.tsv
+read -r reads right < <(begins untrimmed.tsv 1 3)
+[ "$reads" -ge 55 ] && [ "$right" -ge $((reads - 3)) ] || fail "with ts 0 $reads of 60 short reads are written, of which $right begin behind the adapter"
+
 # What m6anet and xpore read: the same with any threads, and sites of every transcript.
 run simulate_rna --reference transcripts.fa --seed 6 --reads 200 --mean-length 900 --output-prefix sites
 for threads in 1 4; do
@@ -44,12 +50,6 @@ for format in m6anet xpore; do diff -r $format.1 $format.4 || fail "$format: oth
 [ "$(wc -l <m6anet.1/data.info)" = $(($(wc -l <m6anet.1/data.json) + 1)) ] && [ "$(wc -l <m6anet.1/data.json)" -gt 20 ] || fail "m6anet: $(wc -l <m6anet.1/data.json) sites"
 if run eventalign --signal sites.blow5 --alignments sites.bam --reference transcripts.fa --format m6anet --output m6anet.1 2>refused.txt; then fail "9-mers are taken for m6anet"; fi
 grep -q -- "--kmer-model-size 5" refused.txt || fail "no remedy for 9-mers: $(cat refused.txt)"
-
-# dorado --no-trim says that nothing was cut (ts 0): the adapter is found none the less.
-zcat short.fastq.gz | sed 's/\tts:i:[0-9]*/\tts:i:0/' >untrimmed.fastq
-run resquiggle --reads untrimmed.fastq --signal short.blow5 --output untrimmed.tsv
-read -r reads right < <(begins untrimmed.tsv 1 3)
-[ "$reads" -ge 55 ] && [ "$right" -ge $((reads - 3)) ] || fail "with ts 0 $reads of 60 short reads are written, of which $right begin behind the adapter"
 
 # Tails. Lengths are gamma-distributed around 80, and found within a fifth or 10 bases.
 simulate --reads 80 --mean-length 700 --tail-length 80 --estimate-poly-a --output-prefix tailed
@@ -72,13 +72,13 @@ awk -F'\t' 'FNR == NR { begin[$1] = $2; next } FNR > 1 && $3 >= 0 { ++found; off
   fail "tails of reads without adapter lie elsewhere"
 # Records with tags: what is measured is read back from them, also as what the basecaller said.
 awk 'NR % 4 == 1 { name = substr($1, 2) } NR % 4 == 2 { bases = $1 } NR % 4 == 0 { print name "\t4\t*\t0\t0\t*\t*\t0\t0\t" bases "\t" $1 }' untagged.fastq >untagged.sam
-run poly_a --signal tailed.blow5 --reads untagged.sam --output of_sam.tsv --bam tagged.bam
-cmp tails.tsv of_sam.tsv || fail "--bam changes the table"
+run poly_a --signal tailed.blow5 --reads untagged.sam --output of_sam.tsv --tagged-bam tagged.bam
+cmp tails.tsv of_sam.tsv || fail "--tagged-bam changes the table"
 run poly_a --signal tailed.blow5 --reads tagged.bam --output again.tsv
 cmp <(cut -f1-4 tails.tsv) <(cut -f1-4 again.tsv) || fail "tags are not those of the table"
 [ "$(tail -n +2 again.tsv | cut -f5 | sort -u)" = basecaller ] || fail "records without pt"
 # What is said already stays, aligned records, too; a line a read.
-run poly_a --signal tailed.blow5 --reads tailed.bam --output aligned.tsv --bam aligned.bam --allow-empty
+run poly_a --signal tailed.blow5 --reads tailed.bam --output aligned.tsv --tagged-bam aligned.bam
 cmp <(sort aligned.tsv) <(sort said.tsv) || fail "aligned records have other tails"
 simulate --reads 40 --mean-length 700 --output-prefix bare
 run poly_a --signal bare.blow5 --reads bare.fastq.gz --output none.tsv

@@ -81,15 +81,17 @@ class TaggedBamWriter {
 
   void commit(const Call& call, const Batch& in) {
     const TextView records = in.text("_record"), tags = in.text("added_tags");
-    std::uint64_t tagged = 0;
+    std::uint64_t written = 0, tagged = 0;
     for (std::int64_t row = 0; row < in.rows(); ++row) {
       if (records[row].empty()) continue;
       bam_->blocks().begin_record(records[row].size());
       bam_->blocks().add_record(records[row]);
+      ++written;
       tagged += in.ok(row) && !tags[row].empty() ? 1 : 0;
     }
     bam_->write(call);
-    call.outcome("tagged", tagged, static_cast<std::uint64_t>(in.rows()));
+    call.count("records with added tags", static_cast<double>(tagged));
+    call.outcome("written", written, static_cast<std::uint64_t>(in.rows()));
   }
 
   void finish(const Call& call, Output&) { bam_->finish(call); }
