@@ -114,7 +114,9 @@ ValueProblem convert_value(const std::string& text, const ValueRule& rule, sluic
     }
     case SLUICE_CHOICE: {
       if (std::find(rule.choices.begin(), rule.choices.end(), text) == rule.choices.end()) {
-        const std::string near = nearest_name(text, rule.choices);
+        std::string lower(text);
+        for (char& letter : lower) letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+        const std::string near = nearest_name(lower, rule.choices);
         return {quoted + " is not one of " + joined(rule.choices), near.empty() ? "choose one of them" : "did you mean '" + near + "'?"};
       }
       break;

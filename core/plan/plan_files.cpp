@@ -179,12 +179,10 @@ void check_files(const std::vector<PlannedFile>& files, Missing missing, Diagnos
       if (auto identity = identity_of(file.path, file.use); identity && !may_be_shared(*identity))
         (file.use == FileUse::writes ? outputs : inputs).push_back({std::move(*identity), &file});
   std::set<std::pair<std::string, std::string>> said;
-  const auto refuse = [&](const Seen& output, const Seen& other, const char* what, std::ptrdiff_t more = 0) {
+  const auto refuse = [&](const Seen& output, const Seen& other, const char* what) {
     if (!said.insert({output.file->what, other.file->what}).second) return;
     const std::string shown = output.file->path == other.file->path ? "" : " (there written '" + other.file->path + "')";
-    diagnostics.error(output.file->where, "",
-                      output.file->what + ": '" + output.file->path + "' is " + what + ", " + other.file->what + shown +
-                          (more > 0 ? ", and of " + std::to_string(more) + " others" : ""),
+    diagnostics.error(output.file->where, "", output.file->what + ": '" + output.file->path + "' is " + what + ", " + other.file->what + shown,
                       remedy);
   };
   for (std::size_t i = 0; i < outputs.size(); ++i) {
@@ -195,16 +193,9 @@ void check_files(const std::vector<PlannedFile>& files, Missing missing, Diagnos
                               ", and this one would remove it",
                           "rename it first");
     for (const Seen& input : inputs)
-      if (outputs[i].identity.key() == input.identity.key() && !(outputs[i].file->side && input.file->side))
-        refuse(outputs[i], input, "also an input");
-    const auto is_same = [&](const Seen& other) {  // what goes with the same file is said with it
-      return outputs[i].identity.key() == other.identity.key() && !(outputs[i].file->side && other.file->side && &outputs[i] != &other);
-    };
-    const auto first = std::find_if(outputs.begin(), outputs.end(), is_same);
-    if (first - outputs.begin() < static_cast<std::ptrdiff_t>(i)) continue;  // said
-    const auto others = std::count_if(outputs.begin() + static_cast<std::ptrdiff_t>(i) + 1, outputs.end(), is_same);
-    const auto next = std::find_if(outputs.begin() + static_cast<std::ptrdiff_t>(i) + 1, outputs.end(), is_same);
-    if (others > 0) refuse(*next, outputs[i], "also another output", others - 1);
+      if (outputs[i].identity.key() == input.identity.key()) refuse(outputs[i], input, "also an input");
+    for (std::size_t k = i + 1; k < outputs.size(); ++k)
+      if (outputs[i].identity.key() == outputs[k].identity.key()) refuse(outputs[k], outputs[i], "also another output");
   }
 }
 

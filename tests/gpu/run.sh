@@ -120,15 +120,15 @@ use_simulated() { # NAME READS simulate-options...
     --reads "$folder/reads.fastq.gz" --reference "$folder/reference.fa" --profile none)
 }
 
-# Runs `call` with more options and compares with $work/cpu.tsv.
+# Runs `call` with more options and compares with $work/cpu_output.
 extra='' fault_counts=''
 compare() { # TITLE options...
   local title=$1
   shift
-  rm -f "$work/device.tsv" "$work/report.json"
-  if ! "${call[@]}" --output "$work/device.tsv" --report "$work/report.json" --quiet "$@" >"$work/log" 2>&1; then
+  rm -f "$work/device_output" "$work/report.json"
+  if ! "${call[@]}" --output "$work/device_output" --report "$work/report.json" --quiet "$@" >"$work/log" 2>&1; then
     row "$title" "FAILED: $(tail -1 "$work/log")"
-  elif cmp -s "$work/cpu.tsv" "$work/device.tsv"; then
+  elif cmp -s "$work/cpu_output" "$work/device_output"; then
     local counted='' share
     share=$(device_share)
     case " $* " in
@@ -148,7 +148,7 @@ compare() { # TITLE options...
     [ -z "$fault_counts" ] || counted+="; counted: memory $(reported_sum memory), kernel $(reported_sum kernel), lost $(reported_sum lost)"
     row "$title" "same bytes${extra:+, $extra}$counted"
   else
-    row "$title" "FAILED: other bytes ($(wc -l <"$work/device.tsv") lines instead of $(wc -l <"$work/cpu.tsv"))"
+    row "$title" "FAILED: other bytes ($(wc -l <"$work/device_output") lines instead of $(wc -l <"$work/cpu_output"))"
   fi
 }
 
@@ -158,7 +158,7 @@ device_share() {
     $1 == "share_of_work:" && device != "cpu" && device != "writer" && $2 > most { most = $2 } END { printf "%d", (most > 0 && most < 0.01 ? 1 : most * 100) }' "$work/report.json"
 }
 
-on_cpu() { "${call[@]}" --output "$work/cpu.tsv" --device cpu --quiet "$@" 2>"$work/log" || row "the CPU run" "FAILED: $(tail -1 "$work/log")"; }
+on_cpu() { "${call[@]}" --output "$work/cpu_output" --device cpu --quiet "$@" 2>"$work/log" || row "the CPU run" "FAILED: $(tail -1 "$work/log")"; }
 
 # A number of the report: the first value of the key, or 0.
 reported() { awk -v key="\"$1\":" '$1 == key { gsub(/,/, "", $2); value = $2; exit } END { print value + 0 }' "$work/report.json"; }
@@ -279,7 +279,7 @@ section_same() {
       shares
     done
     on_cpu --compat f5c
-    if [ -e "$data/$set/expected.tsv" ] && ! cmp -s "$data/$set/expected.tsv" "$work/cpu.tsv"; then row "$set --device cpu --compat f5c" "FAILED: differs from expected.tsv"; fi
+    if [ -e "$data/$set/expected.tsv" ] && ! cmp -s "$data/$set/expected.tsv" "$work/cpu_output"; then row "$set --device cpu --compat f5c" "FAILED: differs from expected.tsv"; fi
     [ ! -e "$data/$set/expected.tsv" ] || extra="equal to f5c's file"
     for device in ${devices//,/ }; do compare "$set --device $device --compat f5c" --device "$device" --compat f5c; done
     extra=''
@@ -292,23 +292,23 @@ section_faults() {
   set=$(sets | head -1)
   if [ -n "$set" ]; then use_set "$set"; else use_simulated faults 300 --mean-length 3000; fi
   on_cpu
-  cp "$work/cpu.tsv" "$work/once.tsv"
+  cp "$work/cpu_output" "$work/once.tsv"
   # With auto a device is opened only in a run that lasts: many copies of the reads, two threads.
   local once=("${call[@]}") folder=$work/sets/${set:-faults} long=()
   repeat_bam "$folder/reads.bam" "$folder/long.bam" "$copies" || return
   if [ -n "$set" ]; then use_set "$set" long.bam; else call=("${call[@]/reads.bam/long.bam}"); fi
   long=("${call[@]}")
   on_cpu
-  cp "$work/cpu.tsv" "$work/long.tsv"
+  cp "$work/cpu_output" "$work/long.tsv"
   call=("${once[@]}")
-  cp "$work/once.tsv" "$work/cpu.tsv"
+  cp "$work/once.tsv" "$work/cpu_output"
   for device in ${devices//,/ }; do
     for fault in memory@1 memory@3,every=5 kernel@1 kernel@2,every=3 lost@4 lost@9; do
       if [ "$device" != auto ] && [ "$device" != cpu ] && [ "${fault#memory}" = "$fault" ]; then
-        rm -f "$work/device.tsv"
-        if "${call[@]}" --output "$work/device.tsv" --device "$device" --batch-work 50000 --inject-device-fault "$fault" --quiet >"$work/log" 2>&1; then
+        rm -f "$work/device_output"
+        if "${call[@]}" --output "$work/device_output" --device "$device" --batch-work 50000 --inject-device-fault "$fault" --quiet >"$work/log" 2>&1; then
           row "--device $device, $fault" "FAILED: the run went on without any device"
-        elif [ -e "$work/device.tsv" ] && ! cmp -s "$work/cpu.tsv" "$work/device.tsv"; then
+        elif [ -e "$work/device_output" ] && ! cmp -s "$work/cpu_output" "$work/device_output"; then
           row "--device $device, $fault" "FAILED: left an incomplete output"
         else
           row "--device $device, $fault" "$(grep -o 'allow the CPU: --device auto' "$work/log" || echo "FAILED: $(tail -1 "$work/log")")"
@@ -318,13 +318,13 @@ section_faults() {
       fault_counts=yes
       if [ "$device" = auto ]; then
         call=("${long[@]}")
-        cp "$work/long.tsv" "$work/cpu.tsv"
+        cp "$work/long.tsv" "$work/cpu_output"
         compare "--device $device, $copies times, 2 threads, $fault" --device "$device" --threads 2 --inject-device-fault "$fault"
       else
         compare "--device $device, $fault" --device "$device" --batch-work 50000 --inject-device-fault "$fault"
       fi
       call=("${once[@]}")
-      cp "$work/once.tsv" "$work/cpu.tsv"
+      cp "$work/once.tsv" "$work/cpu_output"
       fault_counts=''
       count=$(($(reported_sum memory) + $(reported_sum kernel) + $(reported_sum lost)))
       if [ "$device" != auto ] && [ "$device" != cpu ] && [ $count = 0 ]; then row "--device $device, $fault" "FAILED: no fault was counted"; fi
@@ -366,7 +366,7 @@ section_property() {
   local device
   use_simulated property "$reads" --mean-length 1200 --length-distribution lognormal --length-variation 1 --minimum-length 50 --seed 11
   on_cpu
-  extra="$(wc -l <"$work/cpu.tsv") calls of $reads reads"
+  extra="$(wc -l <"$work/cpu_output") calls of $reads reads"
   for device in ${devices//,/ }; do
     # With two threads a run is long enough for `auto` to open a device.
     compare "--device $device, 2 threads" --device "$device" --threads 2
@@ -493,7 +493,7 @@ section_tags() {
     call=("$sluice" run "$runtime/pipelines/resquiggle.toml" --plugin-dir "$runtime/lib" --profile none --signal "$folder/reads.blow5" --reads "$folder/reads.bam")
     for moves in check use ignore; do
       on_cpu --moves $moves
-      [ "$(wc -l <"$work/cpu.tsv")" -gt 100000 ] || row "$pore --moves $moves" "FAILED: $(wc -l <"$work/cpu.tsv") lines"
+      [ "$(wc -l <"$work/cpu_output")" -gt 100000 ] || row "$pore --moves $moves" "FAILED: $(wc -l <"$work/cpu_output") lines"
       for device in ${devices//,/ }; do compare "$pore resquiggle --moves $moves --device $device" --moves $moves --device "$device"; done
     done
   done

@@ -46,7 +46,7 @@ run modification_calls --alignments steps.bam --aligned --output table.tsv
 awk -F'\t' 'NR > 1 && $11 != "failed" { valid[$3 "\t" $4 "\t" $5]++; if ($11 == $8) modified[$3 "\t" $4 "\t" $5]++ }
             END { for (site in valid) print site "\t" valid[site] "\t" modified[site] + 0 }' table.tsv | sort >counted
 awk -F'\t' '{ print $1 "\t" $2 "\t" $6 "\t" $10 "\t" $12 }' steps.bed | sort | cmp - counted || fail "the table per read does not add up to the pileup"
-"$sluice" modification_calls steps.bam -o table.tsv.gz --where 'probability >= 0.9 and position >= 0' --columns read_id,position,probability --quiet
+"$sluice" modification_calls steps.bam -o table.tsv.gz --where 'probability >= 0.9 and position >= 0' --table-columns read_id,position,probability --quiet
 gzip -dc table.tsv.gz | awk -F'\t' 'NR > 1 && ($3 < 0.9 || $2 < 0) { exit 1 }' || fail "--where lets others through"
 [ "$(gzip -dc table.tsv.gz | wc -l)" -gt 100 ] || fail "--where leaves nothing"
 run modification_calls --alignments steps.bam --threads 1 --batch-work 2000 --output - | cmp - mapped.calls || fail "other threads and batches give another table"

@@ -48,9 +48,13 @@ struct OptionFile {
   std::string what;  // as messages name it
 };
 
-// Without which paths of a pipeline mean nothing: `seeds = mem` of map, and of what extends it.
-bool wants_exact_matches(const std::string& pipeline, const std::string& option) {
-  return (pipeline == "map" || pipeline == "modifications") && (option == "--mem-index" || option == "--save-mem-index");
+// Without which parameters paths of map, and of what extends it, mean nothing.
+std::map<std::string, std::string> needed_by(const std::string& pipeline, const std::string& option) {
+  if (pipeline != "map" && pipeline != "modifications") return {};
+  if (option == "--mem-index" || option == "--save-mem-index") return {{"seeds", "mem"}};
+  if (option != "--junc-bed" && option != "--spsc" && option != "--jump-bed" && option != "--pass1") return {};
+  if (pipeline == "modifications") return {{"preset", "splice"}};
+  return {{"preset", "splice"}, {"format", "sam"}};
 }
 
 // The files that the options of a run stand for, when exactly these path parameters are given.
@@ -60,7 +64,7 @@ std::vector<OptionFile> files_of_options(const WrittenPipeline& written, const s
   overrides.missing = Missing::assume;
   for (const PipelineParameter* parameter : given) {
     overrides.parameters[parameter->name] = value_of(*parameter);
-    if (wants_exact_matches(written.name, option_of(*parameter))) overrides.parameters["seeds"] = "mem";
+    for (const auto& [name, value] : needed_by(written.name, option_of(*parameter))) overrides.parameters[name] = value;
   }
   Diagnostics diagnostics;
   const Plan plan = make_plan(resolve_pipeline(written, overrides, registry(), diagnostics), "cpu", {"cpu"}, diagnostics);
@@ -169,10 +173,12 @@ void expect_refused(const std::string& pipeline, const std::vector<Conflict>& co
       if (file.use == FileUse::reads && file.suffix.empty() && !fs::exists(value)) folder.write(value, "bytes of " + value);
     }
   Names arguments = {"run", pipeline, "--quiet"};
+  std::map<std::string, std::string> needed;
   for (const auto& [option, value] : values) {
     arguments.insert(arguments.end(), {option, value});
-    if (option == "--save-mem-index" && wants_exact_matches(pipeline, option)) arguments.insert(arguments.end(), {"--seeds", "mem"});
+    needed.merge(needed_by(pipeline, option));
   }
+  for (const auto& [name, value] : needed) arguments.insert(arguments.end(), {"--" + name, value});
   const std::string command = joined(arguments);
   CAPTURE(command);
   const auto before = folder.contents();
@@ -266,7 +272,9 @@ TEST_CASE("inputs that are not there are named all at once, before anything is m
     std::set<std::string> given;
     for (const OptionFile& file : files)
       if (given.insert(file.option).second) arguments.insert(arguments.end(), {file.option, "value" + file.option});
-    if (given.contains("--mem-index")) arguments.insert(arguments.end(), {"--seeds", "mem"});
+    std::map<std::string, std::string> needed;
+    for (const std::string& option : given) needed.merge(needed_by(written.name, option));
+    for (const auto& [name, value] : needed) arguments.insert(arguments.end(), {"--" + name, value});
     const Folder folder;
     const WorkingDirectory here(folder);
     const auto outcome = run(arguments);
@@ -306,7 +314,7 @@ TEST_CASE("the outputs that users have lost inputs to are refused by name") {
       {{"run", "map", "--reference", "ref.fa", "--reads", "p.fastq.gz", "--output", "-", "--save-index", "ref.fa"}, "--save-index", "--reference"},
       {{"run", "seed", "--reference", "ref.fa", "--reads", "p.fastq.gz", "--save-index", "./ref.fa"}, "--save-index", "--reference"},
       {{"run", "index", "--reference", "ref.fa", "--output", "ref.fa"}, "--output", "--reference"},
-      {{"run", "polish", "--targets", "ref.fa", "--reads", "p.fastq.gz", "--output", "ref.fa"}, "--output", "--targets"},
+      {{"run", "polish", "--targets", "ref.fa", "--reads", "p.fastq.gz", "--output", "ref.fa"}, "--output", "--reference"},
       {{"run", "correct", "--reads", "ref.fa", "--output", folder.path("ref.fa")}, "--output", "--reads"},
       {{"run", "overlap", "--reads", "ref.fa", "--output", "ref.fa"}, "--output", "--reads"},
       {{"run", "map", "--reference", "ref.fa", "--reads", "p.fastq.gz", "--output",

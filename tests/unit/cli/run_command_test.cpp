@@ -48,7 +48,8 @@ TEST_CASE("the help lists the pipeline's own parameters first") {
   const auto outcome = run({"run", folder.write("toy.toml", toy_pipeline), "--help"});
   CHECK(outcome.code == 0);
   CHECK(outcome.prints("Usage: sluice run toy [options]"));
-  CHECK(outcome.prints("how many batches [from 0 to 1000000, default 10]"));
+  CHECK(outcome.prints("how many batches [default 10]"));
+  CHECK(run({"run", folder.write("toy.toml", toy_pipeline), "--help-all"}).prints("how many batches [from 0 to 1000000, default 10]"));
   CHECK(outcome.prints("the numbers [required]"));
   CHECK(outcome.out.find("Usage: sluice run toy [options]") < outcome.out.find("--threads"));
 }

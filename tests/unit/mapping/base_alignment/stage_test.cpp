@@ -67,12 +67,12 @@ TEST_CASE_FIXTURE(Fixture, "a read is split around an inversion, which is found"
 
 TEST_CASE_FIXTURE(Fixture, "a read is aligned across an intron, along its transcript or against it") {
   const std::string left = piece(5000, 5400), right = piece(9000, 9400), intron = "GTA" + piece(12000, 13000) + "CAG";
-  const std::string genome = left + intron + right;
+  const std::string gene = left + intron + right;
   const sluice::testing::ParameterTexts options = {
       {"splice", true},  {"transcript_strand", "both"}, {"match", 1},    {"mismatch", 2},           {"gap_open", 2},
       {"gap_extend", 1}, {"long_gap_open", 32},         {"z_drop", 200}, {"z_drop_inversion", 100}, {"max_matrix_cells", 0}};
   for (const bool reverse : {false, true}) {
-    const std::string read = reverse ? reverse_complement(left + right) : left + right;
+    const std::string genome = reverse ? reverse_complement(gene) : gene, read = reverse ? reverse_complement(left + right) : left + right;
     const auto result =
         run_stage<BaseAlignment>(columns_of({chain_of(genome, read)}).build()).resource("index", index_of(genome)).with(options).run();
     REQUIRE(result.status == SLUICE_OK);
