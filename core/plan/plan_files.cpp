@@ -179,10 +179,12 @@ void check_files(const std::vector<PlannedFile>& files, Missing missing, Diagnos
       if (auto identity = identity_of(file.path, file.use); identity && !may_be_shared(*identity))
         (file.use == FileUse::writes ? outputs : inputs).push_back({std::move(*identity), &file});
   std::set<std::pair<std::string, std::string>> said;
-  const auto refuse = [&](const Seen& output, const Seen& other, const char* what) {
+  const auto refuse = [&](const Seen& output, const Seen& other, const char* what, std::ptrdiff_t more = 0) {
     if (!said.insert({output.file->what, other.file->what}).second) return;
     const std::string shown = output.file->path == other.file->path ? "" : " (there written '" + other.file->path + "')";
-    diagnostics.error(output.file->where, "", output.file->what + ": '" + output.file->path + "' is " + what + ", " + other.file->what + shown,
+    diagnostics.error(output.file->where, "",
+                      output.file->what + ": '" + output.file->path + "' is " + what + ", " + other.file->what + shown +
+                          (more > 0 ? ", and of " + std::to_string(more) + " others" : ""),
                       remedy);
   };
   for (std::size_t i = 0; i < outputs.size(); ++i) {
@@ -194,8 +196,12 @@ void check_files(const std::vector<PlannedFile>& files, Missing missing, Diagnos
                           "rename it first");
     for (const Seen& input : inputs)
       if (outputs[i].identity.key() == input.identity.key()) refuse(outputs[i], input, "also an input");
-    for (std::size_t k = i + 1; k < outputs.size(); ++k)
-      if (outputs[i].identity.key() == outputs[k].identity.key()) refuse(outputs[k], outputs[i], "also another output");
+    // One line for all of a name.
+    const auto is_same = [&](const Seen& other) { return outputs[i].identity.key() == other.identity.key(); };
+    const auto behind = outputs.begin() + static_cast<std::ptrdiff_t>(i) + 1;
+    if (std::any_of(outputs.begin(), behind - 1, is_same)) continue;
+    if (const auto others = std::count_if(behind, outputs.end(), is_same); others > 0)
+      refuse(*std::find_if(behind, outputs.end(), is_same), outputs[i], "also another output", others - 1);
   }
 }
 

@@ -94,7 +94,7 @@ run_example() { # PIPELINE
   local example
   example=$(sluice run "$1" --help | sed -n '/^Example:$/,/^$/p' | sed 1d | tr -s ' \n' '  ')
   case $example in
-    " sluice run $1 "*) ;;
+    " sluice $1 "*) ;;
     *) fail "the help of $1 has no example that runs it: '$example'" ;;
   esac
   [ "$1" != pileup ] || cp "$work/bash.readme/reference.fa" reference.fa  # that of reads.mod.bam
