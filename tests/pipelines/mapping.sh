@@ -116,7 +116,7 @@ fi
 cp ref.fa mine.fa
 "$sluice" run index --quiet --reference mine.fa --output mine.idx --contigs contigs.tsv
 map --reference mine.idx --reads reads.fq --output now.paf --paf-no-hit && cmp now.paf hits.paf || fail "an index gives other bytes"
-expect_error 2 "uf.*--transcript-strand forward" --reference ref.fa --reads reads.fq -uf
+expect_error 2 "long reads only" --reference ref.fa --reads reads.fq -x sr
 expect_error 2 "mine.idx' was made with k = 15, not 19" --reference mine.idx --reads reads.fq --k 19
 expect_error 2 "mine.idx' was made with w = 10, not 5" --reference mine.idx --reads reads.fq --w 5
 expect_error 2 "mine.idx' was made with k = 15, not 19" --reference mine.idx --reads reads.fq --preset map-hifi
