@@ -20,8 +20,8 @@ if [ -z "$MKDOCS" ] || ! python3 -c 'import material' 2>/dev/null; then
   fi
 fi
 export MKDOCS
-"$source/packaging/site/build.sh" "$sluice" "$folder/work" || fail "the site is built"
-python3 - "$folder/work" <<'PYTHON' || exit 1
+"$source/packaging/site/build.sh" "$sluice" "$folder/built" || fail "the site is built"
+python3 - "$folder/built" <<'PYTHON' || exit 1
 import os, re, sys
 from html.parser import HTMLParser
 from urllib.parse import unquote, urlsplit
@@ -76,7 +76,7 @@ else
   # The theme's menu, the table of commands and the picture are there at both widths, and nothing is fetched from elsewhere.
   for width in 1200 420; do
     timeout 120 "$browser" --headless --no-sandbox --disable-gpu --user-data-dir="$folder/browser" --window-size=$width,1600 --screenshot="$folder/site_$width.png" \
-      "file://$folder/work/site/index.html" >"$folder/browser.log" 2>&1 || { cat "$folder/browser.log"; fail "the browser shows the site"; }
+      "file://$folder/built/site/index.html" >"$folder/browser.log" 2>&1 || { cat "$folder/browser.log"; fail "the browser shows the site"; }
     [ "$(stat -c %s "$folder/site_$width.png")" -gt 20000 ] || fail "the site is empty at $width pixels"
   done
 fi

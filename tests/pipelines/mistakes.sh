@@ -4,18 +4,7 @@
 # What people type by mistake, and what they are told: one line, before any work, in the words of the command line. The table is tables/mistakes.txt.
 #   mistakes.sh SLUICE [LINES THAT MATCH]
 set -uo pipefail
-sluice=$(realpath "$1") only=${2:-}
-table=$(dirname "$(realpath "$0")")/tables/mistakes.txt
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 1
-export XDG_CONFIG_HOME=$work/nothing XDG_DATA_HOME=$work/nothing XDG_CACHE_HOME=$work/nothing
-unset SLUICE_PIPELINE_PATH SLUICE_PLUGIN_PATH
-
-run() { "$sluice" "$@" --quiet || { echo "FAILED: the inputs: $*"; exit 1; }; }
-run synthetic_reference --length 20000 --output ref.fa
-run simulate ref.fa --reads 12 --mean-length 2000 --output-prefix reads
-gzip -dc reads.fastq.gz >reads.fq
+. "$(dirname "$(realpath "$0")")/parts/typed_commands.sh"
 run map ref.fa reads.fq -o overlaps.paf
 run methylation --signal reads.blow5 --alignments reads.bam --reference ref.fa --output calls.tsv --modbam mod.bam
 run map ref.fa reads.fq -o reads.sam
@@ -35,8 +24,7 @@ printf '[pipeline]\nname = "x"\n[stages.a]\nuse = "read_raeder"\nparams.path = "
 there() { find . -mindepth 1 -not -name before.txt -not -name left | sort; }
 there >before.txt
 
-tried=0 failures=0
-fail() { echo "FAILED: $*"; failures=$((failures + 1)); }
+tried=0
 while IFS= read -r line; do
   case $line in '' | '#'*) continue ;; esac
   [[ $line =~ $only ]] || continue

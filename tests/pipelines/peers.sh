@@ -5,18 +5,7 @@
 # table is tables/peers.txt.
 #   peers.sh SLUICE [LINES THAT MATCH]
 set -uo pipefail
-sluice=$(realpath "$1") only=${2:-}
-table=$(dirname "$(realpath "$0")")/tables/peers.txt
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 1
-export XDG_CONFIG_HOME=$work/nothing XDG_DATA_HOME=$work/nothing XDG_CACHE_HOME=$work/nothing
-unset SLUICE_PIPELINE_PATH SLUICE_PLUGIN_PATH
-
-run() { "$sluice" "$@" --quiet || { echo "FAILED: the inputs: $*"; exit 1; }; }
-run synthetic_reference --length 20000 --output ref.fa
-run simulate ref.fa --reads 12 --mean-length 2000 --output-prefix reads
-gzip -dc reads.fastq.gz >reads.fq
+. "$(dirname "$(realpath "$0")")/parts/typed_commands.sh"
 mv reads.fastq.gz reads.fq.gz
 sed -n '1~4s/^@/>/p; 2~4p' reads.fq >reads.fasta
 run index ref.fa -o ref.mmi
@@ -28,8 +17,7 @@ sed 's/^>[^ ]*/&/' ref.fa >layout.fa
 run methylation --signal reads.blow5 --alignments reads.bam --reference ref.fa --output calls.tsv --modbam mod.bam --frequency freq.tsv
 mkdir tmp
 
-works=0 answered=0 failures=0
-fail() { echo "FAILED: $*"; failures=$((failures + 1)); }
+works=0 answered=0
 sluice() { "$sluice" "$@"; }
 for program in minimap2 samtools f5c call-methylation meth-freq nanopolish calculate_methylation_frequency.py racon medaka_consensus modkit dorado bwa mummer spoa \
   CONSENT-correct abpoa uncalled rawhash2 readfish; do
@@ -50,7 +38,6 @@ while IFS= read -r line; do
     continue
   fi
   rest=${line#* => } text=${rest%% => *} right=${rest#* => }
-  [[ $text == *' => '* ]] && text=${rest%% => *}
   tried "$command"
   [ $code != 0 ] || fail "'$command' is not refused"
   [ "$(wc -l <err)" = 1 ] || fail "'$command' is answered in $(wc -l <err) lines: $(head -5 err)"

@@ -33,6 +33,32 @@ void describe_call_options(Describe<Stage>& d) {
   d.option("edge_filter", &Parameters::edge_filter, "no calls within so many bases of the read's ends, or of its start and its end: 50 or 4,8");
 }
 
+// The same, and the least probability, for stages that look at each call by itself.
+template <class Stage>
+void describe_filtered_calls(Describe<Stage>& d) {
+  d.option("filter_threshold", &Stage::Parameters::filter_threshold,
+           "least probability of a call that counts: for all bases (0.75), for single ones (C:0.8,A:0.9), or both (0.75,A:0.9)");
+  describe_call_options(d);
+}
+void check_call_parameters(const auto& p) {
+  if (!parse_thresholds(p.filter_threshold))
+    throw Failure::usage("filter_threshold '" + p.filter_threshold + "' is no probability, nor one for each base", "write 0.75 or C:0.8,A:0.9");
+  p.rules();
+}
+// In the order of CallsReason.
+template <class Stage>
+void describe_call_reasons(Describe<Stage>& d) {
+  d.reason("corrupt_record", "the alignment record contradicts itself");
+  d.reason("bad_mm", "the tag MM is not as the specification has it, or counts more bases than there are");
+  d.reason("bad_ml", "the tag ML is missing, is no array of bytes, or has another length than MM asks for");
+  d.reason("other_length", "the tag MN says that MM and ML were made for a sequence of another length");
+  d.reason("hard_clipped", "bases have been clipped off, and no tag MN says that MM counts those that are left");
+  d.reason("too_many_kinds", "the tags have more kinds of calls than anybody has");
+  d.reason("qc_fail", "the record is marked as failing quality checks");
+  d.reason("duplicate", "the record is marked as a duplicate");
+  d.reason("without_bases", "the record has no bases (SEQ is *)");
+}
+
 // Does a position count for a strand of the reference? By the regions that overlap it.
 inline bool is_included(const RegionIndex& regions, std::string_view contig, std::int64_t position, bool is_reverse) {
   bool any = false;

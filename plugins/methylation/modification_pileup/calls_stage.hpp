@@ -32,26 +32,12 @@ class ModificationCalls {
     d.needs("bam_record", "binary", "the alignment record, as alignment_reader gives it");
     describe_states(d);
     d.uses("threshold", "modification_threshold", "thresholds in place of filter_threshold", Needed::optional);
-    d.option("filter_threshold", &Parameters::filter_threshold,
-             "least probability of a call that counts: for all bases (0.75), for single ones (C:0.8,A:0.9), or both (0.75,A:0.9)");
-    describe_call_options(d);
+    describe_filtered_calls(d);
     d.option("partition", &Parameters::partition, "what reads are told apart by: the tag HP (haplotype) or RG (read group)")
         .choices({"none", "hp", "rg"});
-    d.reason("corrupt_record", "the alignment record contradicts itself");
-    d.reason("bad_mm", "the tag MM is not as the specification has it, or counts more bases than there are");
-    d.reason("bad_ml", "the tag ML is missing, is no array of bytes, or has another length than MM asks for");
-    d.reason("other_length", "the tag MN says that MM and ML were made for a sequence of another length");
-    d.reason("hard_clipped", "bases have been clipped off, and no tag MN says that MM counts those that are left");
-    d.reason("too_many_kinds", "the tags have more kinds of calls than anybody has");
-    d.reason("qc_fail", "the record is marked as failing quality checks");
-    d.reason("duplicate", "the record is marked as a duplicate");
-    d.reason("without_bases", "the record has no bases (SEQ is *)");
+    describe_call_reasons(d);
   }
-  static void check_parameters(const Parameters& p) {
-    if (!parse_thresholds(p.filter_threshold))
-      throw Failure::usage("filter_threshold '" + p.filter_threshold + "' is no probability, nor one for each base", "write 0.75 or C:0.8,A:0.9");
-    p.rules();
-  }
+  static void check_parameters(const Parameters& p) { check_call_parameters(p); }
 
   ModificationCalls(const Setup& setup, const Parameters& parameters)
       : rules_(parameters.rules()), partition_tag_(partition_tag(parameters.partition)), wants_partition_(setup.wanted("partition")) {

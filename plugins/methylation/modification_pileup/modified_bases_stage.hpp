@@ -52,29 +52,14 @@ class ModifiedBases {
     d.gives("base_quality", "u8", "Phred; 255: the record has none");
     d.gives("context", "utf8", "five bases of the read with this one in the middle, on the strand of the modification; - beyond its ends");
     d.gives("haplotype", "utf8", "the tag HP; ungrouped without it", Needed::optional);
-    d.option("filter_threshold", &Parameters::filter_threshold,
-             "least probability of a call that counts: for all bases (0.75), for single ones (C:0.8,A:0.9), or both (0.75,A:0.9)");
-    describe_call_options(d);
+    describe_filtered_calls(d);
     d.option("include_bed", &Parameters::include_bed, "only positions in regions of this BED file, on their strands; .gz allowed").reads();
     d.option("inferred", &Parameters::inferred, "rows of bases that MM does not list and so calls canonical, too");
     d.option("aligned", &Parameters::aligned, "only bases that are aligned to a position");
-    // In the order of CallsReason.
-    d.reason("corrupt_record", "the alignment record contradicts itself");
-    d.reason("bad_mm", "the tag MM is not as the specification has it, or counts more bases than there are");
-    d.reason("bad_ml", "the tag ML is missing, is no array of bytes, or has another length than MM asks for");
-    d.reason("other_length", "the tag MN says that MM and ML were made for a sequence of another length");
-    d.reason("hard_clipped", "bases have been clipped off, and no tag MN says that MM counts those that are left");
-    d.reason("too_many_kinds", "the tags have more kinds of calls than anybody has");
-    d.reason("qc_fail", "the record is marked as failing quality checks");
-    d.reason("duplicate", "the record is marked as a duplicate");
-    d.reason("without_bases", "the record has no bases (SEQ is *)");
+    describe_call_reasons(d);
     d.reason("without_tags", "the record has no tag MM");
   }
-  static void check_parameters(const Parameters& p) {
-    if (!parse_thresholds(p.filter_threshold))
-      throw Failure::usage("filter_threshold '" + p.filter_threshold + "' is no probability, nor one for each base", "write 0.75 or C:0.8,A:0.9");
-    p.rules();
-  }
+  static void check_parameters(const Parameters& p) { check_call_parameters(p); }
 
   ModifiedBases(const Setup& setup, const Parameters& p)
       : rules_(p.rules()), inferred_(p.inferred), aligned_(p.aligned), wants_haplotype_(setup.wanted("haplotype")) {

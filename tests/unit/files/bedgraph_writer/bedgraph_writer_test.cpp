@@ -5,28 +5,16 @@
 #include <sluice/testing.hpp>
 #include <string>
 
+#include "unit/methylation/made_sites.hpp"
+
 namespace testing = sluice::testing;
+using made_sites::rows;
 
 namespace {
 
 const sluice_plugin_info& plugin() {
   static const sluice_plugin_info* const loaded = testing::load_plugin(SLUICE_PLUGIN_DIR "/bedgraph_writer.so");
   return *loaded;
-}
-testing::TestBatch rows(std::uint64_t sequence = 0) {
-  return testing::BatchBuilder("pileup", 7)
-      .text("contig", {"a", "a", "a", "a", "b", "b", "b"})
-      .column<std::int64_t>("position", {5, 5, 9, 9, 9, 10, 11})
-      .text("strand", {"+", "+", "+", "-", ".", "+", "+"})
-      .text("modification", {"h", "m", "m", "m", "m,CG,0", "m", "m"})
-      .text("partition", {"", "", "", "", "", "", ""})
-      .text("sample", {"x", "x", "x", "y", "y", "y", "y"})
-      .column<std::int64_t>("modified", {1, 2, 3, 1, 5, 0, 9})
-      .column<std::int64_t>("canonical", {1, 1, 1, 4, 5, 3, 9})
-      .column<std::int64_t>("other_modified", {2, 1, 0, 0, 0, 0, 9})
-      .failed(6)
-      .sequence(sequence)
-      .build();
 }
 std::string written(const testing::ParameterTexts& parameters, const std::vector<testing::TestBatch>& batches = {rows()}) {
   const testing::TemporaryFolder folder;
