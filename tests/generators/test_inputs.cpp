@@ -37,6 +37,20 @@ void write_windows(std::ostream& out, std::uint64_t seed, std::size_t count) {
   }
 }
 
+void write_window_class(std::ostream& out, const WindowClass& what) {
+  for (std::size_t window = 0; window < what.windows; ++window) {
+    Random random = random_numbers(what.seed, window);
+    const auto copies = what.least_copies + random.below(what.most_copies - what.least_copies + 1);
+    const auto bases = what.least_bases + random.below(what.most_bases - what.least_bases + 1);
+    const std::string truth = random_bases(random, bases);
+    out << ">w" << window << ' ' << copies << ' ' << truth << '\n';
+    for (std::uint64_t copy = 0; copy < copies; ++copy) {
+      const std::string text = with_errors(truth, what.errors_per_million, random);
+      out << (text.empty() ? truth : text) << '\n';
+    }
+  }
+}
+
 void write_haplotypes(std::ostream& out, std::uint64_t seed, std::size_t count) {
   constexpr std::uint64_t errors_per_million = 50'000;
   for (std::size_t window = 0; window < count; ++window) {

@@ -13,6 +13,16 @@ namespace sluice::test_input {
 // they were made from. The last window has 25 copies: a file that lacks up to 25 of the last lines ends within a window.
 void write_windows(std::ostream& out, std::uint64_t seed, std::size_t count);
 
+// Windows of one class, as Peverelli et al. 2020 measure them: so many noisy copies of so many random bases; headers as above.
+struct WindowClass {
+  std::uint64_t seed;
+  std::size_t windows;
+  std::uint64_t least_copies, most_copies;
+  std::uint64_t least_bases, most_bases;
+  std::uint64_t errors_per_million;
+};
+void write_window_class(std::ostream& out, const WindowClass& what);
+
 // Windows of 24 to 43 noisy copies of 80 to 199 random bases, of which two in three have two haplotypes: the second has 2 to 5 other bases, or 3
 // bases less in one place and an other one. The third word of a header is what they were made from, "FIRST/SECOND" or "FIRST".
 void write_haplotypes(std::ostream& out, std::uint64_t seed, std::size_t count);
