@@ -22,7 +22,7 @@ def make_set(e, name, **numbers):
     return e.made("correction-" + name, lambda folder: e.measure([e.tool("make_correction_set"), folder] + ["%s=%d" % pair for pair in numbers.items()]))
 
 
-def one_set(e, table, name, folder, curves, at):
+def one_set(e, table, name, folder, curves, at, with_peers=True):
     """All programs on one set: rows, checks, and points of the curves at x = `at`."""
     reads = folder + "/reads.fq"
     there = e.bases(reads)
@@ -49,12 +49,14 @@ def one_set(e, table, name, folder, curves, at):
             e.check(lost == 0 and kept > 90, "%s: no read is lost" % name)
             e.check(100 - right < 0.5 * (100 - before), "%s: more than half of the errors are gone" % name)
             # The judge itself, on one read, by another method.
-            read, corrected = min(sequences(output), key=lambda record: len(record[1]))
+            read, corrected = min(sequences(output), key=lambda record: abs(len(record[1]) - 2000))
             truth = dict(sequences(folder + "/truth.fa"))[read]
-            e.check(edit_distance(truth.upper(), corrected.upper()) < edit_distance(truth.upper(), dict(sequences(reads))[read].upper()), "%s: the shortest read is nearer to its truth" % name)
+            e.check(edit_distance(truth.upper(), corrected.upper()) < edit_distance(truth.upper(), dict(sequences(reads))[read].upper()), "%s: a read of about 2 kb is nearer to its truth, by another aligner" % name)
         else:
             row("sluice, " + device, run, output)
             e.same(e.path("cpu.fa"), output, "%s: reads of %s are those of cpu" % (name, device))
+    if not with_peers:
+        return
     if e.peer("minimap2") and e.peer("racon"):
         overlaps = e.measure(["minimap2", "-x", "ava-ont", "--dual=yes", "-t", str(e.threads), reads, reads], stdout=e.path("overlaps.paf"))
         racon = e.measure(["racon", "-f", "-t", str(e.threads), reads, e.path("overlaps.paf"), reads], stdout=e.path("racon.out"))

@@ -18,6 +18,6 @@ def run(e):
     if e.size != "tiny":
         for name, numbers in (("five copies", dict(seed=401, copies=5)), ("two haplotypes", dict(seed=402, haplotypes=2))):
             folder = correction.make_set(e, name.replace(" ", "-"), genome=100000, coverage=20, **numbers)
-            correction.one_set(e, table, name, folder, {}, 0)
+            correction.one_set(e, table, name, folder, {}, 0, with_peers=e.size == "full")  # racon takes minutes of a repeat
     e.picture(plot.lines("Identity after correction", "genome, kb", "identity, %", list(curves.items()), most=100))
     correction.ends(e)

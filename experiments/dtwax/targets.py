@@ -9,7 +9,7 @@ TITLE = "DTWax: targets from 30 kb to 5 Mb"
 
 
 def run(e):
-    sizes = (("SARS-CoV-2's size", "sars", 29903, 71), ("lambda's size", "lambda", 48502, 61)) + e.pick((), (("500 kb", "half", 500000, 72),), (("E. coli's size", "ecoli", 4640000, 73),))
+    sizes = (("SARS-CoV-2's size", "sars", 29903, 71), ("lambda's size", "lambda", 48502, 61)) + e.pick((), (("200 kb", "middle", 200000, 72),), (("E. coli's size", "ecoli", 4640000, 73),))
     bases = 250
     e.data("Reads as in the table `prefixes`, with %d bases of each; targets of random bases." % bases)
     table = e.table("target, program", "targets accepted", "others accepted", "F1", "reads per CPU s", "reads/s")

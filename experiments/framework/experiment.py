@@ -242,7 +242,7 @@ class Experiment:
         """The page and its pictures, in the output folder; False where a check failed."""
         out = self.options.output
         os.makedirs(out, exist_ok=True)
-        stem = "%s-%s" % (self.paper, self.name)
+        stem = "%s-%s%s" % (self.paper, self.name, "-" + self.options.label if self.options.label else "")
         lines = ["# " + title, "", "Written by `experiments/run %s %s --size %s`; the [README](%s) says how.%s" % (
             self.paper, self.name, self.size, os.path.relpath(os.path.join(self.options.source, "experiments", "README.md"), out) if self.options.linked else "experiments/README.md",
             " " + self.options.remark if self.options.remark else ""), ""]
