@@ -50,9 +50,14 @@ def run(e):
         there = sum(1 for _ in windows(path))
         spoa, theirs = None, {}
         if e.peer("spoa_windows"):  # libspoa in one process; the program spoa takes one window a process
-            spoa = e.median(lambda: e.measure(["spoa_windows", "solve", "global", "5", "-4", "-8", "-8", "-8", "-8"], stdin=path, stdout=e.path("spoa.fa")))
+            some = e.path("some.txt")  # it has one thread
+            with open(some, "w", encoding="utf-8") as out:
+                for i, (window, truth, copies) in zip(range(e.pick(count, count, 5000)), windows(path)):
+                    out.write(">%s %d %s\n%s\n" % (window, len(copies), truth, "\n".join(copies)))
+            spoa_count = min(count, e.pick(count, count, 5000))
+            spoa = e.median(lambda: e.measure(["spoa_windows", "solve", "global", "5", "-4", "-8", "-8", "-8", "-8"], stdin=some, stdout=e.path("spoa.fa")))
             theirs = {n: b for n, b in sequences(e.path("spoa.fa")) if "/" not in n}
-            table.row(name + ": libspoa, one thread", there / spoa.wall, spoa.cpu, there / spoa.cpu, 1.0, "%.2f" % (100 * identity(path, e.path("spoa.fa"))[0]), 0)
+            table.row(name + ": libspoa, one thread", spoa_count / spoa.wall, spoa.cpu, spoa_count / spoa.cpu, 1.0, "%.2f" % (100 * identity(some, e.path("spoa.fa"))[0]), 0)
         for device, reason in e.devices():
             if reason:
                 continue
@@ -60,14 +65,14 @@ def run(e):
             run = e.sluice("consensus", "--windows", path, "--output", output, device=device)
             ours = dict(sequences(output))
             right, before = identity(path, output)
-            table.row(name + ": sluice, " + device, there / run.wall, run.cpu, there / run.cpu, spoa.cpu / run.cpu if spoa else "-", "%.2f" % (100 * right),
-                      sum(ours[n] != theirs.get(n) for n in ours) if theirs else "-")
+            table.row(name + ": sluice, " + device, there / run.wall, run.cpu, there / run.cpu, (there / run.cpu) / (spoa_count / spoa.cpu) if spoa else "-", "%.2f" % (100 * right),
+                      sum(ours[n] != theirs[n] for n in theirs) if theirs else "-")
             if device == "cpu":
-                bars += [("sluice, " + name, there / run.cpu)] + ([("libspoa, " + name, there / spoa.cpu)] if spoa else [])
+                bars += [("sluice, " + name, there / run.cpu)] + ([("libspoa, " + name, spoa_count / spoa.cpu)] if spoa else [])
                 e.check(len(ours) == there, "%s: each window has a consensus" % name)
                 e.check(right > before + 0.02, "%s: the consensus is nearer to the truth than the first sequence is" % name)
                 if theirs:
-                    e.check(ours == theirs, "%s: the consensuses are spoa's" % name)
+                    e.check(len(theirs) == spoa_count and all(ours[n] == b for n, b in theirs.items()), "%s: the consensuses are spoa's" % name)
             else:
                 e.same(e.path("cpu.fa"), output, "%s: consensuses of %s are those of cpu" % (name, device))
             if device == "cuda":

@@ -43,6 +43,15 @@ class Run:
         return default
 
 
+def resident_peak(pid):
+    """Kilobytes that a running process had at most; what wait4 says may be of this program, from which it was forked."""
+    try:
+        with open("/proc/%d/status" % pid, encoding="utf-8") as file:
+            return next((int(line.split()[1]) for line in file if line.startswith("VmHWM:")), 0)
+    except OSError:
+        return 0
+
+
 class Table:
     def __init__(self, columns):
         self.columns, self.rows = columns, []
@@ -90,7 +99,9 @@ class Experiment:
         start = time.monotonic()
         with open(stdout or os.devnull, "wb") as out, open(log, "wb") as err, open(stdin or os.devnull, "rb") as source:
             process = subprocess.Popen(command, stdin=source, stdout=out, stderr=err, env=dict(self.environment, **(environment or {})))
+            peak = 0
             while True:
+                peak = max(peak, resident_peak(process.pid))
                 pid, status, usage = os.wait4(process.pid, os.WNOHANG)
                 if pid:
                     break
@@ -99,14 +110,14 @@ class Experiment:
                     os.wait4(process.pid, 0)
                     process.returncode = -9
                     raise Failed("longer than %d s: %s" % (limit, " ".join(command)))
-                time.sleep(0.002)
+                time.sleep(0.005)
         wall = time.monotonic() - start
         process.returncode = os.waitstatus_to_exitcode(status)
         with open(log, encoding="utf-8", errors="replace") as file:
             text = file.read()
         if process.returncode != 0:
             raise Failed("%s\n  ends with %d: %s" % (" ".join(command), process.returncode, " / ".join(text.strip().split("\n")[-4:])))
-        return Run(wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024, text=text)
+        return Run(wall, usage.ru_utime + usage.ru_stime, (peak or usage.ru_maxrss) / 1024, text=text)
 
     def median(self, measure_once):
         """The run with the median processor seconds of --rounds."""
@@ -126,7 +137,7 @@ class Experiment:
         return self.median(once)
 
     def bench(self, stage, pipeline, *arguments, device="cpu"):
-        """`sluice bench STAGE`: seconds for all batches, which are in memory; None where the device has no implementation."""
+        """`sluice bench STAGE`: seconds for all batches, which are in memory."""
         run = self.measure([self.program, "bench", stage, "--pipeline", pipeline, *map(str, arguments), "--device", device, "--threads", str(self.threads),
                             "--repeat", str(self.pick(1, 3, 5))], stdout=self.path("bench"))
         with open(self.path("bench"), encoding="utf-8") as file:
@@ -244,7 +255,7 @@ class Experiment:
         os.makedirs(out, exist_ok=True)
         stem = "%s-%s%s" % (self.paper, self.name, "-" + self.options.label if self.options.label else "")
         lines = ["# " + title, "", "Written by `experiments/run %s %s --size %s`; the [README](%s) says how.%s" % (
-            self.paper, self.name, self.size, os.path.relpath(os.path.join(self.options.source, "experiments", "README.md"), out) if self.options.linked else "experiments/README.md",
+            self.paper, self.name, self.size, os.path.relpath(os.path.join(self.options.source, "experiments", "README.md"), out) if out.startswith(self.options.source + os.sep) else "../../experiments/README.md",
             " " + self.options.remark if self.options.remark else ""), ""]
         lines += ["Machine: %s; %d threads; load %.1f when it began. Commit %s, %s." % (
             machine.describe(), self.threads, self.load, machine.commit(self.options.source), self.started.strftime("%Y-%m-%d")), ""]

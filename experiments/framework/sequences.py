@@ -39,11 +39,12 @@ def reverse_complement(bases):
     return bases[::-1].translate(str.maketrans("ACGTacgt", "TGCAtgca"))
 
 
-def edit_distance(a, b):
-    """Of two sequences as wholes (Myers 1986, by furthest points on diagonals)."""
+def edit_distance(a, b, limit=None):
+    """Of two sequences as wholes (Myers 1986, by furthest points on diagonals); `limit` where it is larger."""
     n, m = len(a), len(b)
     front = {1: 0}
-    for d in range(n + m + 1):
+    limit = n + m if limit is None else limit
+    for d in range(limit + 1):
         following = {}
         for k in range(-d, d + 1):
             if d == 0:
@@ -59,4 +60,4 @@ def edit_distance(a, b):
         if following.get(n - m, -1) == n:
             return d
         front = following
-    return n + m
+    return limit
