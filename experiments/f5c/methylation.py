@@ -5,6 +5,7 @@
 import json
 import os
 import shutil
+import subprocess
 
 from f5c import published
 from framework import plot
@@ -32,6 +33,14 @@ def agreement(ours, theirs):
 
 def inputs(e):
     """Folder with reads.blow5, reads.fastq.gz, reads.bam; reference; whether the truth is known."""
+    if e.given("reads.blow5") and e.given("reads.sorted.bam"):  # f5c's own test set, in its names
+        def linked(made):
+            for theirs, ours in (("reads.blow5", "reads.blow5"), ("reads.sorted.bam", "reads.bam"), ("reads.sorted.bam.bai", "reads.bam.bai"), ("humangenome.fa", "reference.fa")):
+                os.symlink(os.path.realpath(os.path.join(e.options.data, theirs)), os.path.join(made, ours))
+            with open(made + "/reads.fastq.gz", "wb") as out:
+                subprocess.run(["gzip", "-1c", os.path.join(e.options.data, "reads.fastq")], stdout=out, check=True)
+        folder = e.made("f5c-test-set", linked)
+        return folder, folder + "/reference.fa", False
     if e.given("reads.blow5") and e.given("reads.bam") and e.given("reference.fa"):
         folder = e.made("f5c-given", lambda made: [os.symlink(os.path.realpath(os.path.join(e.options.data, name)), os.path.join(made, name))
                                                      for name in os.listdir(e.options.data) if not name.endswith(".idx")])

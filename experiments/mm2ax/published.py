@@ -4,6 +4,7 @@
 
 PREPRINT = "Sadasivan et al. 2022, preprint (abstract, doi:10.21203/rs.3.rs-1523696/v1)"
 PAPER = "Sadasivan et al. 2023, J Biotechnol Biomed 6:13-23 (abstract)"
+GB = "Dong et al. 2024, doi:10.1101/2024.03.23.586366, and README of github.com/Minimap2onGPU/mm2-gb"
 FAST = "Kalikar et al. 2021, bioRxiv 2021.07.21.453294 (abstract)"
 OURS = "measured by this project's authors, not published"
 
@@ -13,6 +14,8 @@ def chaining(e):
     e.published("mm2-ax over mm2-fast, the same in the preprint, times", "5 to 12.6", "the same", PREPRINT)
     e.published("mm2-ax over mm2-fast, for the same cost, times", "1.93 to 4.07", "the same", PAPER)
     e.published("mm2-ax by read length (10, 50, 100 kb)", "not found", "", PAPER)
+    e.published("mm2-gb over mm2-fast, 10 to 100 kb reads, times", "2.57 to 5.33", "one AMD MI210 against 32 cores (Intel Ice Lake)", GB)
+    e.published("mm2-gb over mm2-fast, 100 to 300 kb reads, times", "1.87", "the same", GB)
     e.published("share of minimap2's time in chaining, %", "60 to 70", "", PAPER)
     e.published("UCLA's chaining kernel (64 predecessors, not exact), G anchors/s", "1.9", "one H200", OURS)
 
@@ -22,5 +25,5 @@ def mapping(e):
     e.published("minimap2 2.24 exact over mm2-fast exact, CPU s, 98.8 Mb against E. coli", "8.6 and 4.3", "one core of an AMD Zen 5", OURS)
     e.published("the same, 40 Mb of 50 to 150 kb reads against repeats", "90 and 18.6", "one core of an AMD Zen 5", OURS)
     e.published("mm2-ax: whole mapping", "not found", "", PAPER)
-    e.published("mm2-gb", "not found", "", "no public page of it in our reach")
-    e.published("NVIDIA Parabricks minimap2", "not found", "", "no public page of it in our reach")
+    e.published("mm2-gb: whole mapping", "not found", "", GB)
+    e.published("NVIDIA Parabricks minimap2: seconds", "not found", "", "its manual (docs.nvidia.com/clara/parabricks) says only that the output of 4.8.0 is minimap2 2.31's")
