@@ -6,6 +6,7 @@ import datetime
 import filecmp
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -154,7 +155,7 @@ class Experiment:
             done = subprocess.run([self.program, "doctor", "--json"], capture_output=True, text=True, env=self.environment, check=False)
             findings = json.loads(done.stdout).get("findings", []) if done.stdout.startswith("{") else []
             found = next((f["found"] for f in findings if f["what"] == "gpu"), "none: sluice doctor says nothing of it")
-            reason = found.split(": ", 1)[-1] if found.startswith("none") else None
+            reason = re.sub(r".*\((.*)\).*", r"\1", found.split(": ", 1)[-1]) if found.startswith("none") else None
             self._devices = [("cpu", None), ("cuda", reason), ("auto", reason)]
         return self._devices
 
