@@ -82,10 +82,10 @@ def ends(e):
 
 
 def run(e):
-    e.data("Simulated reads of 8 kb (gamma), 20-fold of a random genome of %d kb; the paper has real and simulated PacBio and nanopore reads." % e.pick(8, 50, 400))
+    e.data("Simulated reads of %d kb on average (gamma), 20-fold of a random genome of %d kb; the paper has real and simulated PacBio and nanopore reads." % (e.pick(2, 5, 8), e.pick(8, 25, 400)))
     table, curves = e.table(*COLUMNS), {}
     for percent in e.pick((10,), (10, 15, 20), (10, 12, 15, 20)):
-        folder = make_set(e, "errors-%d" % percent, seed=300 + percent, genome=e.pick(8000, 50000, 400000), coverage=20, mean=e.pick(2000, 8000, 8000), errors=percent * 10000)
+        folder = make_set(e, "errors-%d" % percent, seed=300 + percent, genome=e.pick(8000, 25000, 400000), coverage=20, mean=e.pick(2000, 5000, 8000), errors=percent * 10000)
         one_set(e, table, "%d %%" % percent, folder, curves, percent)
     e.picture(plot.lines("Identity after correction", "errors before, %", "identity, %", list(curves.items()), most=100))
     ends(e)
