@@ -10,10 +10,12 @@ TITLE = "Polishing, beside racon"
 
 
 def errors(truth, path):
-    """Edit distance of the polished contig to the truth, of the strand that is nearer."""
+    """Edit distance of the polished contig to the truth, of the strand that shares more words with it."""
     contig = "".join(bases for _, bases in sequences(path)).upper()
-    limit = len(truth) // 30
-    return min(edit_distance(truth, contig, limit), edit_distance(truth, reverse_complement(contig), limit))
+    words = {truth[i:i + 20] for i in range(0, len(truth) - 20)}
+    shared = lambda bases: sum(bases[i:i + 20] in words for i in range(0, len(bases) - 20, 20))
+    reverse = reverse_complement(contig)
+    return edit_distance(truth, contig if shared(contig) >= shared(reverse) else reverse, len(truth) // 30)
 
 
 def run(e):
