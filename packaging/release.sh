@@ -52,8 +52,7 @@ mv "$work"/packages/*.deb "$folder/"
 
 if [ -z "$rehearsed" ] && [ -e "$source/python/pyproject.toml" ]; then
   say "wheel"
-  python3 -m venv "$work/venv"
-  "$work/venv/bin/pip" wheel "$source/python" --no-deps -w "$folder" -C cmake.define.SLUICE_BUILD="$build" >"$work/log" 2>&1 || { tail -30 "$work/log" >&2; fail "the wheel"; }
+  "$source/packaging/wheel.sh" "$build" "$folder" >"$work/log" 2>&1 || { tail -30 "$work/log" >&2; fail "the wheel"; }
 fi
 
 cd "$folder"

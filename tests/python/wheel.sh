@@ -16,12 +16,7 @@ fi
 fail() { echo "FAILED: $*"; exit 1; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-cp -r "$source/python" "$work/source"  # scikit-build-core writes beside it
-mkdir "$work/repository" && mv "$work/source" "$work/repository/python"
-cp "$source/LICENSE" "$source/THIRD_PARTY_LICENCES.md" "$work/repository/"
-PATH=$tools/bin:$PATH "$tools/bin/pip" wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation "$work/repository/python" -w "$work/plain" \
-  -C cmake.define.SLUICE_BUILD="$build"
-PATH=$tools/bin:$PATH "$tools/bin/auditwheel" repair "$work"/plain/sluice_nanopore-*.whl -w "$work/whole" >"$work/audit.log" 2>&1 || { cat "$work/audit.log"; fail "auditwheel"; }
+"$source/packaging/wheel.sh" "$build" "$work/whole" "$tools" || fail "packaging/wheel.sh"
 wheel=$(echo "$work"/whole/sluice_nanopore-*.whl)
 [[ $(basename "$wheel") == sluice_nanopore-*-py3-none-*manylinux_2_* ]] || fail "$(basename "$wheel") is of one Python, or of one machine"
 [ "$(basename "$wheel" | cut -d- -f2)" = "$("$build/bin/sluice" --version | cut -d' ' -f2)" ] || fail "the wheel has another version than the program"
