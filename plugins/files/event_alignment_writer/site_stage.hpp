@@ -147,7 +147,7 @@ void describe_sites(Describe<Stage>& d) {
   d.uses("model", "kmer", "the nucleotide model that the events were aligned with: of 5-mers");
 }
 
-class M6anetSites : public SiteSink<M6anetForm> {
+class M6anetSites final : public SiteSink<M6anetForm> {
  public:
   static void describe(Describe<M6anetSites>& d) {
     d.id("event_alignment_m6anet_sites").summary("writes the files that m6anet inference reads: data.json and data.info");
@@ -168,7 +168,7 @@ class M6anetSites : public SiteSink<M6anetForm> {
   }
 };
 
-class XporeSites : public SiteSink<XporeForm> {
+class XporeSites final : public SiteSink<XporeForm> {
  public:
   struct Parameters : SiteSink<XporeForm>::Parameters {
     Path read_counts;

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The sluice authors
 #include <doctest/doctest.h>
 
+#include <filesystem>
 #include <fstream>
 #include <sluice/testing.hpp>
 #include <string>

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <sluice/testing/contract.hpp>
+#include <sluice/testing/restarts.hpp>
 #include <string>
 
 #include "read_until_actions/stage.cpp"  // the stages have no header of their own
