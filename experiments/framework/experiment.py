@@ -67,6 +67,15 @@ class Table:
         return lines + ["| " + " | ".join(cell.replace("|", "/") for cell in row) + " |" for row in self.rows]
 
 
+def reason_without_device(findings):
+    """Of what `sluice doctor --json` finds: why there is no CUDA device; None where there is one."""
+    said = {finding["what"]: finding["found"] for finding in findings}
+    if "cuda:0" in said:
+        return None
+    found = said.get("cuda", said.get("gpu", "sluice doctor says nothing of it"))
+    return re.sub(r"^(none|no CUDA): ", "", found)
+
+
 class Experiment:
     def __init__(self, paper, name, options):
         self.paper, self.name, self.options = paper, name, options
@@ -154,8 +163,7 @@ class Experiment:
         if not hasattr(self, "_devices"):
             done = subprocess.run([self.program, "doctor", "--json"], capture_output=True, text=True, env=self.environment, check=False)
             findings = json.loads(done.stdout).get("findings", []) if done.stdout.startswith("{") else []
-            found = next((f["found"] for f in findings if f["what"] == "gpu"), "none: sluice doctor says nothing of it")
-            reason = re.sub(r".*\((.*)\).*", r"\1", found.split(": ", 1)[-1]) if found.startswith("none") else None
+            reason = reason_without_device(findings)
             self._devices = [("cpu", None), ("cuda", reason), ("auto", reason)]
         return self._devices
 
