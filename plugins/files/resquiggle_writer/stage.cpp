@@ -76,7 +76,12 @@ class ResquiggleWriter : public hts::JoinsText<> {
     d.needs("first_event", "list<i32>", "first event of each k-mer of the read, -1: none");
     d.needs("last_event", "list<i32>", "last event of each k-mer of the read, -1: none");
     d.needs("shift", "f32", "pA").needs("scale", "f32", "pA per model unit");
-    d.option("output", &Parameters::output, "where to write; .gz: BGZF; .zst: zstd; .arrow: Arrow IPC; - is standard output").required().writes();
+    d.needs("raw_signal", "list<i16>", "samples that event_start counts from, for the report", Needed::optional);
+    d.needs("digitisation", "f64", "number of raw levels, for the report", Needed::optional);
+    d.needs("range", "f64", "pA, for the report", Needed::optional).needs("offset", "f64", "raw units, for the report", Needed::optional);
+    d.option("output", &Parameters::output, "where to write; .gz: BGZF; .zst: zstd; .arrow: Arrow IPC; .parquet: Parquet; - is standard output")
+        .required()
+        .writes();
     d.option("format", &Parameters::format, "a line per k-mer, or a line per read").choices({"tsv", "paf"});
     d.option("compat", &Parameters::compat, "f5c: sc and sh of a PAF are those of the first read of f5c's batch (512 reads or 5 Mbases)")
         .choices({"none", "f5c"});

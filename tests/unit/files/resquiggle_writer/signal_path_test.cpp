@@ -249,8 +249,8 @@ TEST_CASE("the stage keeps the stage contract") {
 
 TEST_CASE("paths go on behind an interruption") {
   const auto run = sluice::testing::run_stage<ResquiggleWriter>(std::vector{reads(3, 10), reads(2, 10)});
-  CHECK(sluice::testing::resume_problems(run, {"a.tsv", "a.tsv.gz", "a.tsv.zst", "a.arrow"}) == std::vector<std::string>{});
-  CHECK(sluice::testing::resume_problems(sluice::testing::StageRun(run).with({{"format", "paf"}}), {"a.paf", "a.arrow"}) ==
+  CHECK(sluice::testing::resume_problems(run, {"a.tsv", "a.tsv.gz", "a.tsv.zst", "a.arrow", "a.parquet"}) == std::vector<std::string>{});
+  CHECK(sluice::testing::resume_problems(sluice::testing::StageRun(run).with({{"format", "paf"}}), {"a.paf", "a.arrow", "a.parquet"}) ==
         std::vector<std::string>{});
   // The scaling of a batch of f5c's is that of its first read, which another run may have written.
   const auto shared = sluice::testing::run_stage<ResquiggleWriter>(std::vector{reads(3, 10), reads(300, 10), reads(300, 10)})
