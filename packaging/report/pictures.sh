@@ -47,7 +47,7 @@ picture squiggles.html report-squiggles.png 1200 "$(only '#results')"
 picture lost.html report-faults.png 1200 "#in, #out, #speed, #bound, #plan, #how { display: none }" --blink-settings=preferredColorScheme=0
 if [ -n "$multiqc" ]; then
   "$multiqc" --quiet --force --outdir page qc
-  sed -i "s#$work/##g; s#</head>#<style>\#mqc_welcome { display: none }</style></head>#" page/multiqc_report.html
+  sed -i "s#$work/##g" page/multiqc_report.html
   browse --window-size=1200,1500 --screenshot="$docs/report-multiqc.png" "file://$work/page/multiqc_report.html" >/dev/null
 else
   echo "there is no multiqc: docs/report-multiqc.png stays as it is" >&2
