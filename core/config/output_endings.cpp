@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 #include <iterator>
+#include <utility>
 #include <vector>
 
 namespace sluice {
@@ -29,7 +30,6 @@ constexpr KnownEnding known_endings[] = {
     {"fastq", "FASTQ"},
     {"tsv", "a table"},
     {"csv", "CSV"},
-    {"parquet", "Parquet"},
     {"feather", "Feather"},
     {"xlsx", "Excel"},
     {"h5", "HDF5"},
@@ -64,6 +64,21 @@ constexpr KnownEnding known_endings[] = {
     {"2bit", "2bit"},
 };
 
+// Text in columns, which may be stored as Arrow or Parquet, too.
+constexpr std::string_view table_endings[] = {"tsv", "csv", "txt", "paf", "bed", "bedmethyl", "bedgraph"};
+bool is_table(std::string_view ending) { return std::find(std::begin(table_endings), std::end(table_endings), ending) != std::end(table_endings); }
+
+std::string lower_case(std::string_view text) {
+  std::string lower(text);
+  std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return lower;
+}
+
+const KnownEnding* known_ending(std::string_view ending) {
+  const auto* known = std::find_if(std::begin(known_endings), std::end(known_endings), [&](const KnownEnding& k) { return ending == k.ending; });
+  return known == std::end(known_endings) ? nullptr : known;
+}
+
 std::string option_of(const std::string& parameter) { return "--" + kebab_case(parameter); }
 
 // Those that `parameter` may have, the usual one first: its own, and those that say a format.
@@ -79,9 +94,8 @@ std::vector<std::string> endings_of(const WrittenPipeline& pipeline, const Pipel
 }  // namespace
 
 std::string ending_of_name(std::string_view path) {
-  std::string name(path.substr(path.rfind('/') == std::string_view::npos ? 0 : path.rfind('/') + 1));
-  std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  for (const std::string_view storage : {".gz", ".zst", ".arrow"})
+  std::string name = lower_case(path.substr(path.rfind('/') == std::string_view::npos ? 0 : path.rfind('/') + 1));
+  for (const std::string_view storage : {".gz", ".zst", ".arrow", ".parquet"})
     if (name.ends_with(storage)) name.resize(name.size() - storage.size());
   const std::size_t dot = name.rfind('.');
   return dot == std::string::npos ? "" : name.substr(dot + 1);
@@ -96,12 +110,20 @@ void check_output_ending(const WrittenPipeline& pipeline, const PipelineParamete
     if (other.by_ending && other.by_ending->of == parameter.name) format = &other;
   const auto format_given = format == nullptr ? given.parameters.end() : given.parameters.find(format->name);
   const std::string ending = ending_of_name(path->second);
-  if (ending.empty() || format_given != given.parameters.end() || std::find(endings.begin(), endings.end(), ending) != endings.end()) return;
   const std::string subject = given.name_at_place(parameter.name) + " '" + path->second + "': ";
   std::string all;
   for (const std::string& one : endings) all += (all.empty() ? "." : ", .") + one;
-  const auto known = std::find_if(std::begin(known_endings), std::end(known_endings), [&](const KnownEnding& k) { return ending == k.ending; });
-  if (known != std::end(known_endings))
+  const std::string written = lower_case(path->second);
+  for (const auto& [stored, name] : {std::pair<std::string, std::string>{".arrow", "Arrow"}, {".parquet", "Parquet"}}) {
+    const bool is_stored = written.ends_with(stored);
+    if (is_stored && (ending.empty() ? std::none_of(endings.begin(), endings.end(), is_table) : !is_table(ending) && known_ending(ending) != nullptr))
+      return diagnostics.error(given.place_of(parameter.name), "", subject + name + " is not written here, where there is no table",
+                               "end the name in " + all);
+    if (written.ends_with(stored + ".gz") || written.ends_with(stored + ".zst"))
+      return diagnostics.error(given.place_of(parameter.name), "", subject + name + " is compressed already", "end the name in " + stored);
+  }
+  if (ending.empty() || format_given != given.parameters.end() || std::find(endings.begin(), endings.end(), ending) != endings.end()) return;
+  if (const KnownEnding* known = known_ending(ending))
     return diagnostics.error(given.place_of(parameter.name), "", subject + known->format + " is not written here",
                              "end the name in " + all + (format == nullptr ? "" : ", or say what it is to be: " + option_of(format->name)));
   // "reads.v2" and "o.2026-11-26" have none, and some say nothing.

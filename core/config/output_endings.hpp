@@ -10,7 +10,7 @@
 
 namespace sluice {
 
-// "paf" of "dir/o.PAF.gz": compression and Arrow are about how bytes are stored, not about what they say. "" if there is none.
+// "paf" of "dir/o.PAF.gz": compression, Arrow and Parquet are about how bytes are stored, not about what they say. "" if there is none.
 std::string ending_of_name(std::string_view path);
 
 // An output that is given, and whose name ends as files do that are not written here: an error where it is the ending of another format, a warning

@@ -63,6 +63,15 @@ def _table(rows: Iterable[Iterable[str]]) -> str:
     return "<table>" + "".join("<tr>" + "".join(f'<td style="text-align:left">{cell}</td>' for cell in row) + "</tr>" for row in rows) + "</table>"
 
 
+def _per_length(figure: Mapping[str, Any], row: Mapping[str, Any]) -> str:
+    if not row["length"]:
+        return ""
+    per_length = row["amount"] / row["length"]
+    if figure["kind"] == "shares":
+        return f"of {_number(row['length'])}, {100 * per_length:.2f} %"
+    return f"on {_number(row['length'])}, {_number(per_length)}{_text(figure['unit'])}"
+
+
 def _detail(figure: Mapping[str, Any]) -> str:
     if figure["kind"] == "histogram":
         return _bars(figure)
@@ -71,7 +80,7 @@ def _detail(figure: Mapping[str, Any]) -> str:
     rows = figure.get("rows") or []
     if not rows:
         return ""
-    told = [[_text(row["name"]), _number(row["amount"]), f"of {_number(row['length'])}" if row["length"] else ""] for row in rows[:MOST_ROWS]]
+    told = [[_text(row["name"]), _number(row["amount"]), _per_length(figure, row)] for row in rows[:MOST_ROWS]]
     if len(rows) > MOST_ROWS:
         told.append([f"and {len(rows) - MOST_ROWS:,} more", "", ""])
     return _table(told)

@@ -104,7 +104,8 @@ class Restarts {
     }
   }
 
-  static constexpr const char* not_text[] = {".gz", ".zst", ".arrow", ".bam", ".cram", ".bai", ".csi", ".tbi", ".blow5", ".slow5", ".idx"};
+  static constexpr const char* not_text[] = {".gz",  ".zst", ".arrow", ".parquet", ".bam",   ".cram",
+                                             ".bai", ".csi", ".tbi",   ".blow5",   ".slow5", ".idx"};
   StageRun run_;
   const sluice_stage_descriptor& descriptor_;
   std::vector<SavedInstance> saved_;  // in front of each input, and behind the last

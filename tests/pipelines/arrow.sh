@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # SPDX-FileCopyrightText: The sluice authors
-# Every table as an Arrow file: the cells of the text, from every pipeline that writes one; the same bytes for threads and batches; and read back by
+# Every table as an Arrow and as a Parquet file: the cells of the text, from every pipeline that writes one; the same bytes for threads and batches; and read back by
 # pyarrow, polars and duckdb where PyPI can be reached.
 #   arrow.sh SLUICE ARROW_MATCHES PYTHON_ENVIRONMENT
 set -euo pipefail
@@ -12,15 +12,17 @@ cd "$work"
 fail() { echo "FAILED: $*"; exit 1; }
 run() { "$sluice" run "$@" --quiet; }
 pairs=()
-# NAME OPTION PIPELINE [options]: the table that --OPTION names, as text and as Arrow.
+# NAME OPTION PIPELINE [options]: the table that --OPTION names, as text, Arrow and Parquet.
 both() {
   local name=$1 option=$2
   shift 2
   run "$@" "--$option" "$name.txt" || fail "$name as text"
-  run "$@" "--$option" "$name.arrow" || fail "$name as Arrow"
-  # shellcheck disable=SC2086
-  "$matches" "$name.arrow" "$name.txt" ${no_names:-} || fail "$name"
-  pairs+=("$name.arrow" "$name.txt")
+  for ending in arrow parquet; do
+    run "$@" "--$option" "$name.$ending" || fail "$name as $ending"
+    # shellcheck disable=SC2086
+    "$matches" "$name.$ending" "$name.txt" ${no_names:-} || fail "$name.$ending"
+    pairs+=("$name.$ending" "$name.txt")
+  done
 }
 
 run synthetic_reference --length 30000 --seed 2 --output ref.fa
@@ -67,10 +69,10 @@ required = true
 params = { output = "${table}", reads_output = "${reads_table}" }
 TOML
 if run truth.toml --reference ref.fa --reads 30 --seed 2 --mean-length 2500 --output-prefix s --table truth.txt --reads-table truth_reads.txt; then
-  run truth.toml --reference ref.fa --reads 30 --seed 2 --mean-length 2500 --output-prefix s --table truth.arrow --reads-table truth_reads.arrow
-  for name in truth truth_reads; do
-    "$matches" $name.arrow $name.txt || fail $name
-    pairs+=($name.arrow $name.txt)
+  run truth.toml --reference ref.fa --reads 30 --seed 2 --mean-length 2500 --output-prefix s --table truth.arrow --reads-table truth_reads.parquet
+  for file in truth.arrow truth_reads.parquet; do
+    "$matches" $file "${file%.*}.txt" || fail $file
+    pairs+=($file "${file%.*}.txt")
   done
 else
   fail "truth tables"
@@ -98,30 +100,36 @@ gzip -dc r.fastq.gz | awk 'NR % 4 == 1 { print substr($1, 2) "\t" (n++ % 2 ? "ta
 calibrate=(calibrate_read_until --signal r.blow5 --target ref.fa)
 run "${calibrate[@]}" --label other --scores earlier.txt
 { echo "# of another run"; cat earlier.txt; echo; } >others.txt
-for ending in txt arrow; do
+for ending in txt arrow parquet; do
   run "${calibrate[@]}" --labels labels.tsv --other-scores others.txt --scores scores.$ending --thresholds thresholds.$ending --roc roc.$ending
 done
 grep -v '^#\|^$' scores.txt | sed '1i read_id\tlabel\tprefix_bases\tlevels\tscore' >plain_scores.txt
-"$matches" scores.arrow plain_scores.txt || fail "scores of calibration"
-for name in thresholds roc; do
-  [ "$(wc -l <$name.txt)" -gt 1 ] || fail "no $name"
-  "$matches" $name.arrow $name.txt || fail "$name of calibration"
+for ending in arrow parquet; do
+  "$matches" scores.$ending plain_scores.txt || fail "scores of calibration"
+  for name in thresholds roc; do
+    [ "$(wc -l <$name.txt)" -gt 1 ] || fail "no $name"
+    "$matches" $name.$ending $name.txt || fail "$name of calibration"
+  done
+  pairs+=(scores.$ending plain_scores.txt thresholds.$ending thresholds.txt roc.$ending roc.txt)
 done
-pairs+=(scores.arrow plain_scores.txt thresholds.arrow thresholds.txt roc.arrow roc.txt)
 
 # The same file from every run.
 for option in "--threads 1" "--threads 7" "--batch-work 1" "--batch-work 1e12" "--executor serial"; do
   # shellcheck disable=SC2086
-  run eventalign "${signal[@]}" --print-read-names --scale-events --samples --signal-index --output again.arrow $option
-  cmp full.arrow again.arrow || fail "$option gives another file"
+  for ending in arrow parquet; do
+    run eventalign "${signal[@]}" --print-read-names --scale-events --samples --signal-index --output again.$ending $option
+    cmp full.$ending again.$ending || fail "$option gives another $ending file"
+  done
 done
-[ "$(stat -c %s full.arrow)" -lt "$(($(stat -c %s full.txt) / 2))" ] || fail "the Arrow file is not smaller than half of the text"
+for ending in arrow parquet; do
+  [ "$(stat -c %s full.$ending)" -lt "$(($(stat -c %s full.txt) / 2))" ] || fail "the $ending file is not smaller than half of the text"
+done
 
 # A table of nothing; what is no table.
 : | gzip >none.fastq.gz
 run map --reference ref.fa --reads none.fastq.gz --output none.arrow 2>/dev/null || true
 [ ! -e none.arrow ] || "$matches" none.arrow /dev/null - || fail "no hits"
-run seed --reference ref.fa --reads r.fastq.gz --format fastmap --output bad.arrow 2>refusal && fail "fastmap as Arrow"
+run seed --reference ref.fa --reads r.fastq.gz --format fastmap --output bad.parquet 2>refusal && fail "fastmap as Parquet"
 grep -q "no table" refusal || fail "refused with other words: $(cat refusal)"
 
 python=$environment/bin/python3

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
-// Whether an Arrow file holds what a table as text does: its names, and each of its cells.
-//   arrow_matches TABLE.arrow TABLE [NAMES]   NAMES: "-": the text has no line of names
+// Whether an Arrow or a Parquet file holds what a table as text does: its names, and each of its cells.
+//   arrow_matches TABLE.arrow|TABLE.parquet TABLE [NAMES]   NAMES: "-": the text has no line of names
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "unit/arrow_table.hpp"
+#include "unit/parquet_table.hpp"
 
 namespace {
 
@@ -51,7 +52,8 @@ std::string canonical(std::string_view cell, std::string_view type) {
 }
 
 int compare(const char* arrow, const char* text, bool has_names) {
-  const sluice::testing::ArrowTable table = sluice::testing::read_arrow(file_of(arrow));
+  const std::string bytes = file_of(arrow);
+  const sluice::testing::ArrowTable table = bytes.starts_with("PAR1") ? sluice::testing::read_parquet(bytes) : sluice::testing::read_arrow(bytes);
   const std::string file = file_of(text);
   std::size_t row = 0;
   std::string_view rest = file;
@@ -81,7 +83,7 @@ int compare(const char* arrow, const char* text, bool has_names) {
     ++row;
   }
   if (row != table.rows.size()) return std::printf("%s: more than the rows of %s\n", arrow, text), 1;
-  std::printf("%s: %zu rows in %zu record batches, %zu columns\n", arrow, row, table.batch_rows.size(), table.names.size());
+  std::printf("%s: %zu rows in %zu pieces, %zu columns\n", arrow, row, table.batch_rows.size(), table.names.size());
   return 0;
 }
 

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: MIT
 # SPDX-FileCopyrightText: The sluice authors
 # From a basecaller's reads with MM and ML to sorted BAM, counts, tables per read and summaries by region: each against another way to the same figures.
-#   modifications.sh SLUICE MAKE_TEST_INPUT
+#   modifications.sh SLUICE MAKE_TEST_INPUT PYTHON_ENVIRONMENT
 set -euo pipefail
-sluice=$(realpath "$1") make_test_input=$(realpath "$2")
+sluice=$(realpath "$1") make_test_input=$(realpath "$2") environment=$3 reader=$(dirname "$(realpath "$0")")/big_wig_reader.py
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
@@ -50,6 +50,32 @@ awk -F'\t' '{ print $1 "\t" $2 "\t" $6 "\t" $10 "\t" $12 }' steps.bed | sort | c
 gzip -dc table.tsv.gz | awk -F'\t' 'NR > 1 && ($3 < 0.9 || $2 < 0) { exit 1 }' || fail "--where lets others through"
 [ "$(gzip -dc table.tsv.gz | wc -l)" -gt 100 ] || fail "--where leaves nothing"
 run modification_calls --alignments steps.bam --threads 1 --batch-work 2000 --output - | cmp - mapped.calls || fail "other threads and batches give another table"
+
+# ---- reads that are not aligned have the same calls
+columns=read_id,read_position,modification,canonical_base,probability,call,base_quality,context,contig,position
+run modification_calls --alignments unaligned.sam --table-columns $columns --output unaligned.calls
+run modification_calls --alignments steps.bam --table-columns $columns --output aligned.calls
+cut -f 1-8 unaligned.calls | sort >unaligned.sorted
+cut -f 1-8 aligned.calls | sort | comm -23 - unaligned.sorted | cmp - /dev/null || fail "calls of unaligned reads are not those of the aligned ones"
+[ "$(cut -f 9-10 unaligned.calls | sort -u)" = "$(printf '\t-1\ncontig\tposition')" ] || fail "unaligned reads have places"
+[ "$(cut -f 1 unaligned.calls | sort -u | wc -l)" = 81 ] || fail "not all unaligned reads have calls"
+[ "$(run modification_calls --alignments unaligned.sam --aligned --output - | wc -l)" = 1 ] || fail "--aligned gives bases of unaligned reads"
+
+# ---- bigWig has what bedGraph has
+run pileup --alignments steps.bam --output /dev/null --bigwig header.bw --bedgraph plain.bedgraph
+run pileup --alignments - --reference ref.fa --output /dev/null --bigwig reference.bigwig <steps.bam
+cmp header.bw reference.bigwig || fail "lengths of the header and of the reference give two bigWig files"
+"$sluice" modifications ref.fa unaligned.sam -o mapped.bam --sites one.bed --bigwig one.bw --quiet
+cmp header.bw one.bw || fail "bigWig of one run is not that of map and pileup"
+python=$environment/bin/python3
+if ! "$python" -c 'import pyBigWig' 2>/dev/null; then
+  { [ -x "$python" ] || python3 -m venv "$environment"; timeout 300 "$environment/bin/pip" install --quiet numpy pyBigWig; } >venv.log 2>&1 || true
+fi
+if "$python" -c 'import pyBigWig' 2>/dev/null; then
+  "$python" "$reader" header.bw plain.bedgraph || fail "pyBigWig reads something else"
+else
+  echo "SKIPPED: pyBigWig, which cannot be installed here: $(tail -n 1 venv.log)"
+fi
 
 # ---- regions of a BED
 printf 'synthetic_1\t1000\t9000\tfirst\nsynthetic_1\t8000\t12000\tsecond\t0\t+\nsynthetic_2\t0\t30000\n' >panel.bed

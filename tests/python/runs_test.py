@@ -31,6 +31,7 @@ class Runs(unittest.TestCase):
         results = {figure["title"]: figure for figure in report.stage("paf")["results"]}
         shown = report._repr_html_()
         self.assertIn(f"{100 * results['mapped bases']['value']:.2f} %", shown)
+        self.assertIn(f", {results['coverage']['value']:,.4g}x</td>", shown)
         self.assertIn("shown.paf", shown)
         self.assertIn("<svg", shown)
         self.assertEqual(shown.count("<table>"), shown.count("</table>"))

@@ -57,6 +57,12 @@ std::vector<std::int32_t> lengths_of_row(const DeviceCall& device, const Batch& 
   return device.download(list.values + ends[0], static_cast<std::size_t>(ends[1] - ends[0]));
 }
 
+std::vector<std::uint8_t> bytes_of_rows(const DeviceCall& device, const Batch& in, const char* name) {
+  if (in.find(name)->array == nullptr) return device.download(device.column<std::uint8_t>(in, name), static_cast<std::size_t>(in.rows()));
+  const auto bytes = in.column<std::uint8_t>(name);
+  return {bytes.begin(), bytes.end()};
+}
+
 // A window that the device has left to the CPU.
 struct LeftWindow {
   std::int64_t row;
@@ -92,6 +98,27 @@ struct Column {
     std::copy(from, values.end(), place);
   }
 };
+
+// Of the same windows that the CPU would have looked at.
+PieceIdentity sampled_identity(const DeviceCall& device, const Batch& in, const std::vector<cuda::Outcome>& outcome, const Column<char>& voted,
+                               const std::vector<LeftWindow>& left) {
+  PieceIdentity identity;
+  const auto rows = static_cast<std::size_t>(in.rows());
+  const bool on_host = in.find("sequences")->array != nullptr;
+  const std::vector<std::int64_t> ends = on_host ? std::vector<std::int64_t>() : device.download(device.text(in, "sequences").offsets, rows + 1);
+  const std::vector<std::uint8_t> is_polished = bytes_of_rows(device, in, "is_polished");
+  auto next = left.begin();
+  for (std::size_t i = 0; i < rows; ++i) {
+    const auto row = static_cast<std::int64_t>(i);
+    const LeftWindow* const window = next != left.end() && next->row == row ? &*next++ : nullptr;
+    const std::size_t letters = on_host ? in.text("sequences")[row].size() : static_cast<std::size_t>(ends[i + 1] - ends[i]);
+    if (!in.ok(row) || outcome[i] == cuda::Outcome::bad || is_polished[i] == 0 || !PieceIdentity::is_sampled(letters)) continue;
+    const auto begin = static_cast<std::size_t>(voted.begin[i]), end = static_cast<std::size_t>(voted.begin[i + 1]);
+    identity.add(text_of_row(device, in, "sequences", row), lengths_of_row(device, in, "sequence_length", row),
+                 window != nullptr ? std::string_view(window->voted) : std::string_view(voted.values.data() + begin, end - begin));
+  }
+  return identity;
+}
 
 }  // namespace
 
@@ -161,6 +188,7 @@ void VoteStage::process_cuda(const Call& call, const Batch& in, Output& out) {
   give(
       text, written.text, [](const LeftWindow& window) -> const std::string& { return window.voted; },
       [&](const Buffer& offsets) { return out.text("voted_consensus", offsets); });
+  give_figures(call, sampled_identity(device, in, outcome, text, left));
   if (!wants_sites_) return;
   give(
       site_places, written.site_places, [](const LeftWindow& window) -> const std::vector<std::int32_t>& { return window.sites.places; },

@@ -3,10 +3,18 @@
 #include "read_correction/vote_stage.hpp"
 
 #include <algorithm>
+#include <mutex>
+#include <sluice/result_figures.hpp>
 #include <vector>
 
 namespace sluice::read_correction {
 namespace {
+
+constexpr Figure identity_before{
+    0, FigureKind::share, "identity with overlapping reads, uncorrected", "base",
+    "bases of reads that overlapping ones have, too, before the correction: of a sample of pieces, 1 - differences / length"};
+constexpr Figure identity_after{1, FigureKind::share, "identity with overlapping reads, corrected", "base",
+                                "the same of the corrected pieces and the overlapping reads as they were sequenced, whose own errors remain"};
 
 bool fit_together(std::string_view sequences, std::span<const std::int32_t> lengths, std::string_view qualities) {
   std::uint64_t letters = 0;
@@ -66,6 +74,15 @@ void VoteStage::vote(ConsensusVote& workspace, std::string_view sequences, std::
   if (wants_sites_) workspace.find_sites(lengths, voted, sites);
 }
 
+// Described in every call: a stage that has no state has no end.
+void VoteStage::give_figures(const Call& call, const PieceIdentity& identity) {
+  ResultFigures figures;
+  for (const Figure& figure : {identity_before, identity_after}) figures.describe(figure);
+  figures.add_share(identity_before, identity.equal_before, identity.bases_before);
+  figures.add_share(identity_after, identity.equal_after, identity.bases_after);
+  figures.give(call);
+}
+
 void VoteStage::process(const Call& call, const Batch& in, Output& out) {
   const TextView sequences = in.text("sequences");
   const auto lengths = in.list<std::int32_t>("sequence_length");
@@ -74,8 +91,11 @@ void VoteStage::process(const Call& call, const Batch& in, Output& out) {
   const auto rows = static_cast<std::size_t>(in.rows());
   std::vector<std::string> voted(rows);
   std::vector<VariantSites> sites(rows);
+  PieceIdentity identity;
+  std::mutex identity_mutex;
   call.parallel_for(rows, windows_per_part, [&](std::size_t begin, std::size_t end) {
     auto workspace = workspaces_.take();
+    PieceIdentity of_part;
     for (std::size_t r = begin; r < end && !call.cancelled(); ++r) {
       const auto row = static_cast<std::int64_t>(r);
       if (!in.ok(row)) continue;
@@ -85,11 +105,15 @@ void VoteStage::process(const Call& call, const Batch& in, Output& out) {
         continue;
       }
       voted[r] = consensus[row];
-      if (is_polished[r] == 0 || lengths[row].size() < 2 || rounds_ == 0) continue;
-      vote(*workspace, sequences[row], lengths[row], qualities, voted[r], sites[r]);
+      if (is_polished[r] == 0 || lengths[row].size() < 2) continue;
+      if (rounds_ > 0) vote(*workspace, sequences[row], lengths[row], qualities, voted[r], sites[r]);
+      if (PieceIdentity::is_sampled(sequences[row].size())) of_part.add(sequences[row], lengths[row], voted[r]);
     }
     if (workspace->bytes() > kept_bytes) workspace.discard();
+    const std::lock_guard lock(identity_mutex);
+    identity.add(of_part);
   });
+  give_figures(call, identity);
   out.text_rows("voted_consensus", voted);
   if (!wants_sites_) return;
   std::vector<std::vector<std::int32_t>> places(rows);

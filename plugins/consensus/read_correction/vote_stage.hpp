@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "read_correction/consensus_vote.hpp"
+#include "read_correction/piece_identity.hpp"
 
 namespace sluice::read_correction {
 
@@ -33,6 +34,7 @@ class VoteStage {
   // A window whose sequences vote. `voted`: the consensus, which becomes the outcome.
   void vote(ConsensusVote& workspace, std::string_view sequences, std::span<const std::int32_t> lengths, std::string_view qualities,
             std::string& voted, VariantSites& sites) const;
+  static void give_figures(const Call& call, const PieceIdentity& identity);
 
   std::int32_t rounds_;
   bool has_qualities_, wants_sites_;

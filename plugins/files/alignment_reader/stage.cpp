@@ -35,6 +35,7 @@ class AlignmentReader {
     std::string keep = "used";
     int threads = 0;
     bool merge = false;
+    bool unmapped = false;
   };
   enum class Reason : std::uint32_t { outside_region = static_cast<std::uint32_t>(Unused::supplementary) + 1, incomplete_file, repeated_read };
 
@@ -69,6 +70,8 @@ class AlignmentReader {
     d.option("bed", &Parameters::bed, "only records that overlap a region of this BED file (with region: a part of one that lies in it), each once")
         .reads();
     describe_filter(d);
+    d.option("unmapped", &Parameters::unmapped,
+             "give unmapped records, too, whose contig is *; min_mapq is for aligned ones. Regions, which have none of them, leave them out");
     d.option("keep", &Parameters::keep,
              "used: records that pass these filters; all: the others, too (but none outside a region), for alignment_filter to leave out")
         .choices({"used", "all"});
@@ -396,9 +399,11 @@ class AlignmentReader {
         return nullptr;
       }
       const bam1_core_t& core = record->core;
-      const std::optional<Unused> reason = core.tid < 0 ? Unused::unmapped : reason_against(core.flag, core.qual, parameters_);
+      const bool is_unmapped = core.tid < 0 || (core.flag & BAM_FUNMAP) != 0;
+      std::optional<Unused> reason = is_unmapped ? Unused::unmapped : reason_against(core.flag, core.qual, parameters_);
+      if (is_unmapped && parameters_.unmapped) reason.reset();
       if (!reason) {
-        compare_with_reference(call, *record);
+        if (!is_unmapped) compare_with_reference(call, *record);
         // Of a pair both have the name.
         if ((core.flag & (BAM_FPAIRED | BAM_FSECONDARY | BAM_FSUPPLEMENTARY)) == 0) repeats_.look_at(call, record->name);
         return record;
@@ -411,7 +416,9 @@ class AlignmentReader {
 
   // Returns the bytes it takes in the batch's columns.
   std::uint64_t add(const AlignmentRecord& record, Rows& rows) const {
-    const std::string_view contig = record.core.tid < 0 ? std::string_view("*") : std::string_view(file_->contig_name(record.core.tid));
+    const std::string_view contig = record.core.tid < 0 || (parameters_.unmapped && (record.core.flag & BAM_FUNMAP) != 0)
+                                        ? std::string_view("*")
+                                        : std::string_view(file_->contig_name(record.core.tid));
     const Row& row = rows.add(
         {record, contig, visited_elsewhere_ + static_cast<std::int64_t>(file_->visited()) - 1, wants_tags_ ? file_->basecaller_tags() : nullptr},
         file_->visited_bytes());

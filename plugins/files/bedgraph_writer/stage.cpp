@@ -1,49 +1,97 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
+#include <cerrno>
 #include <charconv>
+#include <cstring>
 #include <iterator>
 #include <limits>
 #include <optional>
 #include <sluice/arrow/indexed_table.hpp>
-#include <sluice/hts/join_indexed_text.hpp>
+#include <sluice/hts/handles.hpp>
+#include <sluice/hts/header_input.hpp>
+#include <sluice/hts/open_input.hpp>
+#include <sluice/input_files.hpp>
 #include <sluice/resume.hpp>
 #include <sluice/stage.hpp>
 #include <string>
 #include <string_view>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "bedgraph_writer/big_wig.hpp"
 
 namespace sluice::bedgraph_writer {
 namespace {
 
-// Sink: the share of one modification at each position as bedGraph.
+// Contigs of which one name comes once.
+class ContigList {
+ public:
+  void add(std::string_view name, std::uint64_t bases) {
+    if (!names_.insert(std::string(name)).second) return;
+    if (bases > std::numeric_limits<std::uint32_t>::max())
+      throw Failure::usage("contig '" + std::string(name) + "' is too long for bigWig, whose positions have 32 bits", "write bedGraph");
+    contigs.push_back({std::string(name), static_cast<std::uint32_t>(bases)});
+  }
+  void add_header(const std::string& path) {
+    errno = 0;
+    const hts::File file = hts::open_file(path);
+    if (!file) throw Failure::input("cannot open '" + path + "': " + (errno != 0 ? std::strerror(errno) : "no alignment file"));
+    const hts::Header header = hts::read_header(*file, "alignment file '" + path + "'");
+    for (int contig = 0; contig < sam_hdr_nref(header.get()); ++contig)
+      add(sam_hdr_tid2name(header.get(), contig), static_cast<std::uint64_t>(sam_hdr_tid2len(header.get(), contig)));
+  }
+  std::vector<ContigLength> contigs;
+
+ private:
+  std::unordered_set<std::string> names_;
+};
+
+// Sink: the share of one modification at each position as bedGraph or bigWig.
 class BedGraphWriter {
  public:
   struct Parameters {
     Path output;
+    std::string format = "bedgraph";
+    std::optional<Path> alignments;
     std::string modification = "m";
     std::int64_t min_coverage = 1;
   };
   static void describe(Describe<BedGraphWriter>& d) {
-    d.id("bedgraph_writer").summary("writes the share of a base modification at each position as bedGraph").sink("pileup").work_unit("row");
+    d.id("bedgraph_writer").summary("writes the share of a base modification at each position as bedGraph or bigWig").sink("pileup").work_unit("row");
     d.doc(
         "Contig, position, position + 1 and percent modified, tab-separated. Both strands and all partitions of a position are added up. Rows have "
         "to "
-        "come sorted by position, as modification_pileup gives them. .gz: BGZF with the index of tabix; .zst: zstd; .arrow: Arrow IPC.");
+        "come sorted by position, as modification_pileup gives them. .gz: BGZF with the index of tabix; .zst: zstd; .arrow: Arrow IPC; .parquet: "
+        "Parquet. bigWig has zoom levels, and needs the lengths of the contigs: from the reference or the headers of alignments.");
     d.needs("contig", "utf8", "name of the reference sequence").needs("position", "i64", "0-based, on the forward strand");
     d.needs("modification", "utf8", "its code");
     for (const char* name : {"modified", "canonical", "other_modified"}) d.needs(name, "i64", "reads, see modification_pileup");
-    d.option("output", &Parameters::output, "file to write; .gz: BGZF; .zst: zstd; .arrow: Arrow IPC; - is standard output")
+    d.uses("reference", "contig", "for bigWig: the contigs", Needed::optional);
+    d.option("output", &Parameters::output,
+             "file to write; bedGraph: .gz: BGZF; .zst: zstd; .arrow: Arrow IPC; .parquet: Parquet; - is standard output")
         .required()
         .writes()
         .beside(".tbi")
         .beside(".csi");
+    d.option("format", &Parameters::format, "what to write").choices({"bedgraph", "bigwig"});
+    d.option("alignments", &Parameters::alignments,
+             "for bigWig without a reference: BAM, SAM or CRAM files or folders whose headers name the contigs")
+        .reads()
+        .several(".bam .sam .cram");
     d.option("modification", &Parameters::modification, "code of the modification that is written");
     d.option("min_coverage", &Parameters::min_coverage, "positions with fewer valid calls are left out").range(1, 1e9);
   }
 
-  BedGraphWriter(const Setup& setup, const Parameters& p)
-      : modification_(p.modification), min_coverage_(p.min_coverage), file_(setup, p.output, schema(), hts::bed_columns) {
+  BedGraphWriter(const Setup& setup, const Parameters& p) : modification_(p.modification), min_coverage_(p.min_coverage) {
+    if (p.format == "bigwig") {
+      big_wig_.emplace(p.output, contigs_of(setup, p));
+      big_wig_file_ = OutputFile(setup, p.output);
+    } else {
+      table_.emplace(setup, p.output, schema(), hts::bed_columns);
+    }
     resume(setup, [this](StateReader& from) {
-      file_.restore(from);
+      table_ ? table_->restore(from) : big_wig_->restore(from);
       site_.contig = from.text();
       site_.position = from.value<std::int64_t>(), site_.modified = from.value<std::int64_t>(), site_.valid = from.value<std::int64_t>();
     });
@@ -64,24 +112,31 @@ class BedGraphWriter {
           throw Failure::input("site " + std::string(contig[row]) + ":" + std::to_string(position[i]) + ": a position or counts that can't be",
                                "use the rows of modification_pileup");
       if (site_.contig != contig[row] || site_.position != position[i]) {
-        append_site(lines);
+        end_site(lines);
         site_ = {std::string(contig[row]), position[i], 0, 0};
       }
       site_.modified += modified[i];
       site_.valid += modified[i] + canonical[i] + other[i];
       ++used;
     }
-    file_.write(call, lines);
+    if (table_) table_->write(call, lines);
     call.outcome("written", used, static_cast<std::uint64_t>(in.rows()));
   }
   void finish(const Call& call, Output&) {
     std::string line;
-    append_site(line);
-    file_.write(call, line);
-    file_.finish(call);
+    end_site(line);
+    if (table_) {
+      table_->write(call, line);
+      return table_->finish(call);
+    }
+    big_wig_->write([&](std::string_view bytes) {
+      if (call.cancelled()) throw Failure(SLUICE_ERROR_CANCELLED, "cancelled");
+      big_wig_file_.write(bytes);
+    });
+    big_wig_file_.close();
   }
   void save(const Call& call, StateWriter& to) {
-    file_.save(call, to);
+    table_ ? table_->save(call, to) : big_wig_->save(to);
     to.text(site_.contig);
     to.value(site_.position), to.value(site_.modified), to.value(site_.valid);
   }
@@ -92,8 +147,25 @@ class BedGraphWriter {
     std::int64_t position = -1, modified = 0, valid = 0;
   };
   static arrow::TableSchema schema() { return arrow::table_schema("chrom\tstart\tend\tpercent_modified", {"utf8", "i64", "i64", "f64"}); }
-  void append_site(std::string& lines) const {
+  static std::vector<ContigLength> contigs_of(const Setup& setup, const Parameters& p) {
+    ContigList list;
+    if (setup.has_resource("reference")) {
+      const Batch reference = setup.resource("reference");
+      const TextView names = reference.text("name"), bases = reference.text("bases");
+      for (std::int64_t row = 0; row < reference.rows(); ++row) list.add(names[row], bases[row].size());
+    } else if (p.alignments && !p.alignments->empty()) {
+      hts::silence();
+      for (const std::string& path : input_files(*p.alignments, ".bam .sam .cram")) list.add_header(path);
+    } else {
+      throw Failure::usage("'" + p.output + "': bigWig needs the lengths of all contigs", "give the reference");
+    }
+    return std::move(list.contigs);
+  }
+  // Where all of its rows have come.
+  void end_site(std::string& lines) {
     if (site_.valid < min_coverage_) return;
+    const double percent = 100.0 * static_cast<double>(site_.modified) / static_cast<double>(site_.valid);
+    if (big_wig_) return big_wig_->add(site_.contig, site_.position, static_cast<float>(percent));
     const auto append = [&](const auto... number) {
       char digits[32];
       lines.append(digits, static_cast<std::size_t>(std::to_chars(digits, std::end(digits), number...).ptr - digits));
@@ -103,13 +175,15 @@ class BedGraphWriter {
     lines += '\t';
     append(site_.position + 1);
     lines += '\t';
-    append(100.0 * static_cast<double>(site_.modified) / static_cast<double>(site_.valid), std::chars_format::fixed, 2);
+    append(percent, std::chars_format::fixed, 2);
     lines += '\n';
   }
 
   std::string modification_;
   std::int64_t min_coverage_;
-  arrow::IndexedTable file_;
+  std::optional<arrow::IndexedTable> table_;
+  std::optional<BigWig> big_wig_;  // in place of the table
+  OutputFile big_wig_file_;
   Site site_;  // whose rows may not all have come
 };
 

@@ -145,13 +145,13 @@ class BedMethylWriter : public hts::JoinsIndexedText<hts::bed_columns> {
         "18 tab-separated columns without header, as modkit pileup has them: contig, position, position + 1, modification, valid coverage, strand, "
         "the positions again, 255,0,0, valid coverage, percent modified, then reads: modified, canonical, other modification, deletion, failed, "
         "different base, no call. A name that ends with .gz makes BGZF and, of sorted rows, the index of tabix, .zst zstd, .arrow an Arrow IPC "
-        "file.");
+        "file, .parquet Parquet.");
     d.sink("pileup").work_unit("row").concatenates();
     d.needs("contig", "utf8", "name of the reference sequence").needs("position", "i64", "0-based, on the forward strand");
     d.needs("strand", "utf8", "+, - or .").needs("modification", "utf8", "its code");
     for (const char* name : counts) d.needs(name, "i64", "reads, see modification_pileup");
     d.needs("partition", "utf8", "which reads were counted", Needed::optional);
-    d.option("output", &Parameters::output, "file to write; .gz: BGZF; .zst: zstd; .arrow: Arrow IPC; - is standard output")
+    d.option("output", &Parameters::output, "file to write; .gz: BGZF; .zst: zstd; .arrow: Arrow IPC; .parquet: Parquet; - is standard output")
         .required()
         .writes()
         .beside(".tbi")

@@ -65,11 +65,12 @@ class EventTable : public LineSink {
     d.id("event_alignment_tsv").summary("writes aligned events as the TSV of f5c and nanopolish eventalign");
     d.doc(
         "One line per aligned event: where it lies on the reference, its mean, standard deviation and duration, and what the k-mer model expects "
-        "there. Byte-compatible with f5c 1.6 eventalign. A name that ends with .gz makes BGZF, .arrow an Arrow IPC file.");
+        "there. Byte-compatible with f5c 1.6 eventalign. A name that ends with .gz makes BGZF, .arrow Arrow IPC, .parquet Parquet.");
     describe_rows(d, columns);
     d.concatenates();
     d.uses("model", "kmer", "the nucleotide model that the events were aligned with");
-    d.option("output", &Parameters::output, "where to write the table; .gz: BGZF; .zst: zstd; .arrow: Arrow IPC; - is standard output")
+    d.option("output", &Parameters::output,
+             "where to write the table; .gz: BGZF; .zst: zstd; .arrow: Arrow IPC; .parquet: Parquet; - is standard output")
         .required()
         .writes();
     d.option("read_names", &Parameters::read_names, "names of the reads instead of the indexes of their records");
@@ -149,7 +150,8 @@ class M6anetTable : public LineSink {
     describe_rows(d, columns);
     d.concatenates();
     d.uses("model", "kmer", "the nucleotide model that the events were aligned with");
-    d.option("output", &Parameters::output, "where to write the table; .gz: BGZF; .zst: zstd; .arrow: Arrow IPC; - is standard output")
+    d.option("output", &Parameters::output,
+             "where to write the table; .gz: BGZF; .zst: zstd; .arrow: Arrow IPC; .parquet: Parquet; - is standard output")
         .required()
         .writes();
     d.option("read_names", &Parameters::read_names, "names of the reads instead of the indexes of their records");
@@ -193,12 +195,14 @@ class EventPaf : public LineSink {
     d.id("event_alignment_paf").summary("writes which signal lies on which k-mers of the reference, as PAF");
     d.doc(
         "One line per read: its samples as the query, the contig's k-mers as the target, and in the tag ss the samples of every k-mer. "
-        "Byte-compatible with f5c 1.6 eventalign --paf. A name that ends with .gz makes BGZF, .arrow an Arrow IPC file.");
+        "Byte-compatible with f5c 1.6 eventalign --paf. A name that ends with .gz makes BGZF, .arrow Arrow IPC, .parquet Parquet.");
     describe_rows(d, columns);
     d.concatenates();
     d.needs("sample_count", "i64", "samples of the read");
     d.uses("model", "kmer", "the nucleotide model that the events were aligned with");
-    d.option("output", &Parameters::output, "where to write; .gz: BGZF; .zst: zstd; .arrow: Arrow IPC; - is standard output").required().writes();
+    d.option("output", &Parameters::output, "where to write; .gz: BGZF; .zst: zstd; .arrow: Arrow IPC; .parquet: Parquet; - is standard output")
+        .required()
+        .writes();
     d.option("table_options", &Parameters::table_options, "options of the event table, as words like samples=true: refused");
     describe_reasons(d);
   }
@@ -236,10 +240,11 @@ class EventSummary : public LineSink {
     d.id("event_alignment_summary").summary("writes one line per read about its aligned events and its scaling");
     d.doc(
         "The columns of f5c 1.6 eventalign --summary, with its constants for what signal files do not hold. A name that ends with .gz makes BGZF, "
-        ".arrow an Arrow IPC file.");
+        ".arrow an Arrow IPC file, .parquet Parquet.");
     describe_rows(d, columns);
     d.concatenates();
-    d.option("output", &Parameters::output, "where to write the summary; .gz: BGZF; .zst: zstd; .arrow: Arrow IPC; - is standard output")
+    d.option("output", &Parameters::output,
+             "where to write the summary; .gz: BGZF; .zst: zstd; .arrow: Arrow IPC; .parquet: Parquet; - is standard output")
         .required()
         .writes();
     describe_reasons(d);

@@ -47,7 +47,7 @@ class FrequencyWriter {
     d.needs("called_sites", "i64", "called reads times sites").needs("called_sites_methylated", "i64", "of these, methylated");
     d.needs("called_forward", "i64", "called_sites of forward reads").needs("methylated_forward", "i64", "called_sites_methylated of forward reads");
     d.needs("sequence", "utf8", "the reference around the group, or split-group");
-    d.option("output", &Parameters::output, "where to write; .gz: BGZF; .zst: zstd; .arrow: Arrow IPC; - is standard output")
+    d.option("output", &Parameters::output, "where to write; .gz: BGZF; .zst: zstd; .arrow: Arrow IPC; .parquet: Parquet; - is standard output")
         .required()
         .writes()
         .beside(".tbi")

@@ -35,7 +35,9 @@ class MatchWriter : public hts::JoinsText<> {
     d.needs("match_reverse", "list<u8>", "1: of the reverse complement").needs("match_start", "list<i32>", "first base");
     d.needs("match_end", "list<i32>", "end, exclusive").needs("match_count", "list<u32>", "occurrences");
     d.needs("match_places", "list<u32>", "places listed").needs("match_place", "list<u32>", "places of all matches");
-    d.option("output", &Parameters::output, "where to write; .gz: BGZF; .zst: zstd; .arrow: Arrow IPC, of the table; - is standard output").writes();
+    d.option("output", &Parameters::output,
+             "where to write; .gz: BGZF; .zst: zstd; .arrow: Arrow IPC; .parquet: Parquet, of the table; - is standard output")
+        .writes();
     d.option("format", &Parameters::format, "what to write").choices({"table", "fastmap", "mummer"});
     d.option("places", &Parameters::places,
              "table: places in the text of all contigs one after the other, as GPUseed prints them, or contig:strand:place")
@@ -43,9 +45,9 @@ class MatchWriter : public hts::JoinsText<> {
   }
 
   static void check_parameters(const Parameters& p) {
-    if (p.format != "table" && arrow::is_arrow_name(p.output))
-      throw Failure::usage("'" + p.output + "': " + p.format + " is no table, so it can't be an Arrow file",
-                           "choose the format table, or a name without .arrow");
+    if (p.format != "table" && arrow::is_column_file(p.output))
+      throw Failure::usage("'" + p.output + "': " + p.format + " is no table, so it cannot be Arrow or Parquet",
+                           "choose the format table, or a name that ends with .txt");
   }
 
   MatchWriter(const Setup& setup, const Parameters& p)

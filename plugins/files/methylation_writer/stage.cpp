@@ -46,7 +46,8 @@ class MethylationTable : public hts::JoinsText<> {
     needs_site_calls(d);
     d.uses("reference", "contig", "the sequences that the reads are aligned to");
     d.uses("model", "kmer", "the methylation model; its k sets how much of the reference the last column shows");
-    d.option("output", &Parameters::output, "where to write the table; .gz: BGZF; .zst: zstd; .arrow: Arrow IPC; - is standard output")
+    d.option("output", &Parameters::output,
+             "where to write the table; .gz: BGZF; .zst: zstd; .arrow: Arrow IPC; .parquet: Parquet; - is standard output")
         .required()
         .writes();
     d.option("version", &Parameters::version, "2, or 1 for the older columns: no strand, num_cpgs instead of num_motifs").range(1, 2);

@@ -47,7 +47,7 @@ class PafWriter : public hts::JoinsIndexedText<hts::paf_target_columns> {
     d.needs("mismatch_text", "utf8", "MD tags of the alignments, for md", Needed::optional);
     d.uses("index", "minimizer_index", "the sequences that the reads were mapped to");
     d.option("output", &Parameters::output,
-             "where to write the hits; .gz: BGZF; .zst: zstd; .arrow: Arrow IPC, a column per tag; - is standard output")
+             "where to write the hits; .gz: BGZF; .zst: zstd; .arrow: Arrow IPC; .parquet: Parquet, a column per tag; - is standard output")
         .required()
         .writes()
         .beside(".tbi")

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "resquiggle_writer/signal_path.hpp"
+#include "resquiggle_writer/squiggle_figure.hpp"
 
 namespace sluice::resquiggle_writer {
 namespace {
@@ -51,6 +52,28 @@ constexpr Figure mean_dwell{1, FigureKind::mean, "samples of a k-mer", "", "in t
 constexpr Figure dwell_histogram{2, FigureKind::histogram, "samples of each k-mer", "",
                                  "k-mers with events by their samples; the last class holds all above"};
 
+constexpr Figure squiggles{3, FigureKind::squiggles, "squiggles of three reads", "pA",
+                           "samples from the middle of the first reads, and over them their k-mers, each as high as the mean of its samples"};
+constexpr std::uint32_t most_squiggles = 3;
+
+class EventColumns {
+ public:
+  explicit EventColumns(const Batch& in)
+      : start_(in.list<std::int32_t>("event_start")),
+        length_(in.list<std::int32_t>("event_length")),
+        first_(in.list<std::int32_t>("first_event")),
+        last_(in.list<std::int32_t>("last_event")) {
+    if (in.has("signal_begin")) begin_ = in.column<std::int64_t>("signal_begin");
+  }
+  AlignedEvents of(std::int64_t row) const {
+    return {start_[row], length_[row], first_[row], last_[row], begin_.empty() ? 0 : begin_[static_cast<std::size_t>(row)]};
+  }
+
+ private:
+  ListView<std::int32_t> start_, length_, first_, last_;
+  std::span<const std::int64_t> begin_;
+};
+
 // Sink: which samples belong to which k-mer of the read.
 class ResquiggleWriter : public hts::JoinsText<> {
  public:
@@ -76,7 +99,12 @@ class ResquiggleWriter : public hts::JoinsText<> {
     d.needs("first_event", "list<i32>", "first event of each k-mer of the read, -1: none");
     d.needs("last_event", "list<i32>", "last event of each k-mer of the read, -1: none");
     d.needs("shift", "f32", "pA").needs("scale", "f32", "pA per model unit");
-    d.option("output", &Parameters::output, "where to write; .gz: BGZF; .zst: zstd; .arrow: Arrow IPC; - is standard output").required().writes();
+    d.needs("raw_signal", "list<i16>", "samples that event_start counts from, for the report", Needed::optional);
+    d.needs("digitisation", "f64", "number of raw levels, for the report", Needed::optional);
+    d.needs("range", "f64", "pA, for the report", Needed::optional).needs("offset", "f64", "raw units, for the report", Needed::optional);
+    d.option("output", &Parameters::output, "where to write; .gz: BGZF; .zst: zstd; .arrow: Arrow IPC; .parquet: Parquet; - is standard output")
+        .required()
+        .writes();
     d.option("format", &Parameters::format, "a line per k-mer, or a line per read").choices({"tsv", "paf"});
     d.option("compat", &Parameters::compat, "f5c: sc and sh of a PAF are those of the first read of f5c's batch (512 reads or 5 Mbases)")
         .choices({"none", "f5c"});
@@ -90,17 +118,15 @@ class ResquiggleWriter : public hts::JoinsText<> {
     resume(setup, [this](StateReader& from) {
       file_.restore(from);
       scaling_.restore(from);
+      shown_ = from.value<std::uint32_t>();
     });
   }
 
   void process(const Call& call, const Batch& in, Output& out) const {
     const TextView read_ids = in.text("read_id");
     const auto sample_count = in.column<std::int64_t>("sample_count");
-    const bool has_begin = in.has("signal_begin");
-    const auto signal_begin = has_begin ? in.column<std::int64_t>("signal_begin") : std::span<const std::int64_t>();
     const auto shift = in.column<float>("shift"), scale = in.column<float>("scale");
-    const auto start = in.list<std::int32_t>("event_start"), length = in.list<std::int32_t>("event_length");
-    const auto first = in.list<std::int32_t>("first_event"), last = in.list<std::int32_t>("last_event");
+    const EventColumns columns(in);
     // A line in three parts, of which the second may come from another read.
     std::string heads, tags, paths;
     DwellCounts dwells;
@@ -108,7 +134,7 @@ class ResquiggleWriter : public hts::JoinsText<> {
     for (std::int64_t row = 0; row < in.rows(); ++row) {
       if (!in.ok(row)) continue;
       const auto r = static_cast<std::size_t>(row);
-      const AlignedEvents events{start[row], length[row], first[row], last[row], has_begin ? signal_begin[r] : 0};
+      const AlignedEvents events = columns.of(row);
       if (const std::string_view problem = problem_with(events); !problem.empty())
         throw Failure::input("read '" + std::string(read_ids[row]) + "': " + std::string(problem), "this is a bug in a stage before this one");
       count_dwells(events, dwells);
@@ -139,6 +165,7 @@ class ResquiggleWriter : public hts::JoinsText<> {
       file_.write(call, lines_with_shared_scaling(in));
     else
       file_.write_rows(call, in.text("_lines"));
+    give_squiggles(call, in);
     call.count("reads written", static_cast<double>(written));
     call.outcome("written", written, static_cast<std::uint64_t>(in.rows()));
   }
@@ -146,12 +173,13 @@ class ResquiggleWriter : public hts::JoinsText<> {
   void finish(const Call& call, Output&) {
     file_.finish(call);
     ResultFigures figures;
-    for (const Figure& figure : {placed_share, mean_dwell, dwell_histogram}) figures.describe(figure);
+    for (const Figure& figure : {placed_share, mean_dwell, dwell_histogram, squiggles}) figures.describe(figure);
     figures.give(call);
   }
   void save(const Call& call, StateWriter& to) {
     file_.save(call, to);
     scaling_.save(to);
+    to.value(shown_);
   }
 
  private:
@@ -168,6 +196,23 @@ class ResquiggleWriter : public hts::JoinsText<> {
     for (std::size_t i = 0; i < dwells.of_samples.size(); ++i)
       if (dwells.of_samples[i] > 0) figures.add_class(dwell_histogram, static_cast<std::int64_t>(i), dwells.of_samples[i]);
     figures.give(call);
+  }
+  void give_squiggles(const Call& call, const Batch& in) {
+    for (const char* column : {"raw_signal", "digitisation", "range", "offset"})
+      if (shown_ == most_squiggles || !in.has(column)) return;
+    const EventColumns columns(in);
+    const TextView read_ids = in.text("read_id"), bases = in.text("bases");
+    const auto signal = in.list<std::int16_t>("raw_signal");
+    const auto digitisation = in.column<double>("digitisation"), range = in.column<double>("range"), offset = in.column<double>("offset");
+    for (std::int64_t row = 0; row < in.rows() && shown_ < most_squiggles; ++row) {
+      if (!in.ok(row)) continue;
+      const auto r = static_cast<std::size_t>(row);
+      const auto squiggle = squiggle_of(read_ids[row], bases[row], columns.of(row), {signal[row], offset[r], range[r], digitisation[r]});
+      if (!squiggle) continue;
+      ResultFigures figures;
+      figures.add_squiggle(squiggles, shown_++, *squiggle);
+      figures.give(call);
+    }
   }
   static void give(Output& out, const char* column, const std::vector<std::size_t>& bytes, const std::string& text) {
     const Buffer ends = out.offsets([&](std::int64_t row) { return bytes[static_cast<std::size_t>(row)]; });
@@ -187,6 +232,7 @@ class ResquiggleWriter : public hts::JoinsText<> {
   bool is_table_, shares_scaling_;
   arrow::TableOutput file_;
   BatchScaling scaling_;
+  std::uint32_t shown_ = 0;  // reads whose squiggles the report has
 };
 
 }  // namespace

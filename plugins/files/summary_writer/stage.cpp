@@ -48,7 +48,9 @@ class SummaryWriter : public hts::JoinsText<> {
     d.needs("end_reason", "utf8", "why the read ended", Needed::optional);
     d.needs("bases", "utf8", "the read's bases", Needed::optional);
     d.needs("qualities", "utf8", "Phred + 33, as many as bases, or none", Needed::optional);
-    d.option("output", &Parameters::output, "the table; .gz: BGZF; .zst: zstd; .arrow: Arrow IPC; - is standard output").required().writes();
+    d.option("output", &Parameters::output, "the table; .gz: BGZF; .zst: zstd; .arrow: Arrow IPC; .parquet: Parquet; - is standard output")
+        .required()
+        .writes();
     d.option("min_qscore", &Parameters::min_qscore, "least mean quality of reads that pass").range(0, 93);
     d.reason("quality_length", "the read has another number of qualities than of bases");
     d.reason("bad_calibration", "its sampling rate is missing, zero, negative or not finite");

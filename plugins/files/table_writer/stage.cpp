@@ -27,9 +27,11 @@ class TableWriter : public hts::JoinsText<> {
     d.id("table_writer").summary("writes any columns as a tab-separated table").sink("*").concatenates();
     d.doc(
         "One line per row that has not failed, in order, with a header line. Lists are comma-separated. Numbers are written so that reading them "
-        "back gives the same value. A name that ends with .gz makes BGZF, .arrow an Arrow IPC file with the columns' types.");
+        "back gives the same value. A name that ends with .gz makes BGZF, .arrow an Arrow IPC file and .parquet Parquet, with the columns' types.");
     d.needs("*", "*", "whatever is there", Needed::optional);
-    d.option("output", &Parameters::output, "the table; .gz: BGZF; .zst: zstd; .arrow: Arrow IPC; - is standard output").required().writes();
+    d.option("output", &Parameters::output, "the table; .gz: BGZF; .zst: zstd; .arrow: Arrow IPC; .parquet: Parquet; - is standard output")
+        .required()
+        .writes();
     d.option("columns", &Parameters::columns, "names, comma-separated, in the order of the table").required().columns();
     d.option("failed_rows", &Parameters::failed_rows, "write failed rows too, with empty cells but for text columns");
   }

@@ -35,7 +35,7 @@ class TruthWriter {
             "the forward strand, frequency "
             "the set share of methylated molecules, the other two what the reads really have. READS_OUTPUT: `contig position strand read_id "
             "methylated`, in the order of the reads. "
-            "Names that end with .gz make BGZF, .arrow Arrow IPC files. Memory: about 80 bytes a site.")
+            "Names that end with .gz make BGZF, .arrow Arrow IPC, .parquet Parquet. Memory: about 80 bytes a site.")
         .work_unit("row");
     d.needs("read_id", "utf8", "identifier")
         .needs("contig", "utf8", "reference name")

@@ -34,14 +34,16 @@ class ModifiedBases {
     d.doc(
         "Rows of a read are by strand of the molecule, place in the read (as it was sequenced) and code. The probability is that of ML: q means "
         "(q + 0.5)/256. The call is the most probable of canonical and modified, as modification_calls has it. Bases that MM infers to be canonical "
-        "have rows with inferred = true only. Records that contradict themselves are counted and named, and have no rows.");
+        "have rows with inferred = true only. A read that is not aligned has no contig, position -1 and strands of the molecule: + is the one that "
+        "was "
+        "sequenced. Records that contradict themselves are counted and named, and have no rows.");
     d.regroup("read", "modified_base").rows_are("modified base").rows_named_by("read_id").work_unit("base").concatenates();
-    d.needs("read_id", "utf8", "name of the read").needs("contig", "utf8", "reference sequence it aligns to");
+    d.needs("read_id", "utf8", "name of the read").needs("contig", "utf8", "reference sequence it aligns to; *: none");
     d.needs("is_reverse", "u8", "1: aligned to the reverse strand").needs("bam_record", "binary", "the record, as alignment_reader gives it");
     d.gives("read_id", "utf8", "name of the read").gives("read_position", "i64", "the base in the read as it was sequenced, from 0");
-    d.gives("contig", "utf8", "reference sequence that the read aligns to");
+    d.gives("contig", "utf8", "reference sequence that the read aligns to; empty: none");
     d.gives("position", "i64", "0-based, on the forward strand; -1: the base is inserted or clipped");
-    d.gives("strand", "utf8", "of the reference, on which the modification is: + or -");
+    d.gives("strand", "utf8", "of the reference, or of a read that is not aligned, on which the modification is: + or -");
     d.gives("is_reverse", "u8", "1: the read is aligned to the reverse strand");
     d.gives("read_length", "i64", "bases of the read in the record");
     d.gives("modification", "utf8", "its code: a letter or a ChEBI number")
@@ -120,12 +122,14 @@ class ModifiedBases {
     if (calls.without_tags) return call.account(without_tags, 1, std::string(name));
     find_calls(calls.decoder.kinds(), workspace.calls_of_states);
     const std::string_view contig = in.text("contig")[row];
+    const bool is_aligned = contig != "*", is_turned = is_aligned && calls.record.is_reverse();
+    if (!is_aligned) std::fill(workspace.positions.begin(), workspace.positions.end(), -1);
     const std::string_view qualities = calls.record.qualities();
     read.length = static_cast<std::int64_t>(calls.record.base_count());
     if (wants_haplotype_) read.haplotype = partition_of(calls.record, "HP");
     for (const BaseCallDecoder::Said& said : calls.decoder.said()) {
       const std::int64_t position = workspace.positions[said.position];
-      const bool is_reverse = calls.record.is_reverse() == (said.strand == MoleculeStrand::sequenced);
+      const bool is_reverse = is_turned == (said.strand == MoleculeStrand::sequenced);
       if ((said.is_inferred && !inferred_) || (aligned_ && position < 0)) continue;
       if (included_ && (position < 0 || !is_included(*included_, contig, position, is_reverse))) continue;
       const std::size_t stored = calls.record.is_reverse() ? qualities.size() - 1 - said.position : said.position;
@@ -196,7 +200,7 @@ class ModifiedBases {
         quality[at] = row.quality;
         probability[at++] = row.probability;
         name.push_back(names[of]);
-        contig.push_back(contigs[of]);
+        contig.push_back(contigs[of] == "*" ? std::string_view() : contigs[of]);
         strand.push_back(row.is_reverse ? "-" : "+");
         modification.push_back(text_of(row.code));
         base.push_back(std::string_view("ACGT").substr(row.base, 1));

@@ -47,7 +47,8 @@ class ReadUntilCalibration {
     d.option("labels", &Parameters::labels, "table of read_id and label: target or other (1 or 0); reads that it does not name do not count").reads();
     d.option("label", &Parameters::label, "without labels: what all reads are").choices({"target", "other"});
     d.option("other_scores", &Parameters::other_scores, "scores of further reads, as `scores` of an earlier run").reads();
-    d.option("scores", &Parameters::scores, "table of all reads' scores to write; .gz: BGZF, .zst: zstd, .arrow: Arrow IPC").writes();
+    d.option("scores", &Parameters::scores, "table of all reads' scores to write; .gz: BGZF, .zst: zstd, .arrow: Arrow IPC, .parquet: Parquet")
+        .writes();
     d.option("thresholds", &Parameters::thresholds, "table of thresholds to write, for read_until_decision, which reads text; else named as scores")
         .writes();
     d.option("roc", &Parameters::roc, "table of the points of the ROC curves to write; named as scores").writes();
@@ -73,7 +74,7 @@ class ReadUntilCalibration {
     if (given(p.scores)) score_file_.emplace(setup, *p.scores, score_schema());
     if (given(p.thresholds)) threshold_file_.emplace(setup, *p.thresholds, threshold_schema());
     if (given(p.roc)) roc_file_.emplace(setup, *p.roc, roc_schema());
-    arrow_scores_ = given(p.scores) && arrow::is_arrow_name(*p.scores);
+    columns_of_scores_ = given(p.scores) && arrow::is_column_file(*p.scores);
     if (given(p.plot)) plot_file_.emplace(setup, *p.plot);
     resume(setup, [this](StateReader& from) { restore(from); });
   }
@@ -125,7 +126,7 @@ class ReadUntilCalibration {
     if (threshold_file_ && std::count(thresholds.begin(), thresholds.end(), '\n') < 2)
       throw Failure::input("no prefix has reads of both labels, so there is no threshold",
                            "give labels, or the other_scores of reads with the other label");
-    write(score_file_, arrow_scores_ ? without_comments(lines_) : lines_);
+    write(score_file_, columns_of_scores_ ? without_comments(lines_) : lines_);
     write(threshold_file_, thresholds);
     write(roc_file_, roc_table(scores_));
     if (plot_file_) {
@@ -169,7 +170,7 @@ class ReadUntilCalibration {
   ScoresByPrefix scores_;
   std::string lines_;
   std::size_t short_ = 0, unlabelled_ = 0;
-  bool arrow_scores_ = false;
+  bool columns_of_scores_ = false;
   std::optional<arrow::TableOutput> score_file_, threshold_file_, roc_file_;
   std::optional<OutputFile> plot_file_;
 };

@@ -90,7 +90,9 @@ void DecisionWriter::describe(Describe<DecisionWriter>& d) {
       .needs("is_last_chunk", "u8", "reads in chunks: 1: the read ends", Needed::optional)
       .needs("action", "u8", "0 proceed, 1 stop_receiving, 2 unblock", Needed::optional)
       .needs("condition", "i32", "row of the channel's condition", Needed::optional);
-  d.option("output", &Parameters::output, "table to write; .gz: BGZF; .zst: zstd; .arrow: Arrow IPC; - is standard output").required().writes();
+  d.option("output", &Parameters::output, "table to write; .gz: BGZF; .zst: zstd; .arrow: Arrow IPC; .parquet: Parquet; - is standard output")
+      .required()
+      .writes();
 }
 
 DecisionWriter::DecisionWriter(const Setup& setup, const Parameters& parameters)

@@ -64,6 +64,7 @@ TEST_CASE("the ending of an output says the format") {
   CHECK(format_for("dir.bam/o.paf.gz") == "paf");
   CHECK(format_for("o.bam") == "sam");
   CHECK(format_for("o.tsv.arrow") == "tsv");
+  CHECK(format_for("o.paf.parquet") == "paf");
   CHECK(format_for("o.PAF") == "paf");
   CHECK(format_for("o.Paf.GZ") == "paf");
   for (const char* unknown : {"-", "", "o", "o.txt", "paf", "dir.paf/o", "o.gz", ".", "o."}) {
@@ -85,8 +86,8 @@ TEST_CASE("a format that is given holds, unless the ending of the output contrad
 }
 
 TEST_CASE("an ending of another format is refused, one that nobody knows warned of") {
-  CHECK(result_of(formats, {{"output", "o.parquet"}}).said ==
-        "command line: --output 'o.parquet': Parquet is not written here (end the name in .bam, .paf, .sam, .tsv, or say what it is to be: "
+  CHECK(result_of(formats, {{"output", "o.feather"}}).said ==
+        "command line: --output 'o.feather': Feather is not written here (end the name in .bam, .paf, .sam, .tsv, or say what it is to be: "
         "--format)\n");
   CHECK(says(result_of(formats, {{"output", "o.CSV.gz"}}), "--output 'o.CSV.gz': CSV is not written here"));
   CHECK(says(result_of(formats, {{"output", "o.bma"}}), "warning: --output 'o.bma': nobody knows the ending .bma"));
@@ -99,6 +100,19 @@ TEST_CASE("an ending of another format is refused, one that nobody knows warned 
   const std::string table = "[parameters.table]\ntype = \"path\"\nendings = [\"tsv\", \"csv\"]\n[parameters.other]\ntype = \"path\"\n";
   CHECK(result_of(table, {{"table", "o.csv"}, {"other", "o.bam"}}).said.empty());
   CHECK(says(result_of(table, {{"table", "o.bam"}}), "--table 'o.bam': BAM is not written here (end the name in .tsv, .csv)"));
+}
+
+TEST_CASE("Arrow and Parquet are refused where there is no table") {
+  for (const char* table : {"o.arrow", "o.parquet", "o.tsv.parquet", "o.PAF.Arrow", "reads.v2.parquet"}) {
+    CAPTURE(table);
+    CHECK(result_of(formats, {{"output", table}}).said.empty());
+  }
+  CHECK(says(result_of(formats, {{"output", "o.bam.parquet"}}), "--output 'o.bam.parquet': Parquet is not written here, where there is no table"));
+  const std::string reads = "[parameters.reads]\ntype = \"path\"\nendings = [\"fa\", \"fq\"]\n";
+  CHECK(result_of(reads, {{"reads", "o.PARQUET"}}).said ==
+        "command line: --reads 'o.PARQUET': Parquet is not written here, where there is no table (end the name in .fa, .fq)\n");
+  CHECK(says(result_of(reads, {{"reads", "o.arrow"}}), "Arrow is not written here"));
+  CHECK(says(result_of(formats, {{"output", "o.parquet.GZ"}}), "--output 'o.parquet.GZ': Parquet is compressed already (end the name in .parquet)"));
 }
 
 TEST_CASE("a choice may be written in any case, and a parameter by its former name") {

@@ -70,7 +70,7 @@ std::vector<TestBatch> places(int batches, int lines) {
   return made;
 }
 
-const std::vector<std::string> forms = {"a.bed", "a.bed.gz", "a.bed.zst", "a.arrow", "-"};
+const std::vector<std::string> forms = {"a.bed", "a.bed.gz", "a.bed.zst", "a.arrow", "a.parquet", "-"};
 
 // A regroup that counts rows, and gives the number in the end.
 template <Forgets forgets>

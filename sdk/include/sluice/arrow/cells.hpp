@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #pragma once
-// From lines of tab-separated text to the buffers of Arrow columns.
+// From lines of tab-separated text to the buffers of Arrow columns, which Parquet's pages are made of, too.
 
 #include <algorithm>
 #include <charconv>
@@ -124,7 +124,7 @@ class ColumnCells {
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (error != std::errc() || end != text.data() + text.size())
       throw Failure::output("'" + std::string(text.substr(0, 40)) + "' in the column " + column_->name + " is no " + std::string(column_->element()),
-                            "a name with a tab or a line break does that; write text instead (a name without .arrow)");
+                            "a name with a tab or a line break does that; write text instead: a name that ends with .tsv");
     const std::size_t at = values_.size();
     values_.resize(at + sizeof value);
     std::memcpy(values_.data() + at, &value, sizeof value);
@@ -140,7 +140,8 @@ class ColumnCells {
     if (offsets_.empty()) return;
     const auto end = column_->is_list() ? static_cast<std::size_t>(items_) : values_.size();
     if (end > std::numeric_limits<std::int32_t>::max())
-      throw Failure::output("the column " + column_->name + " has a cell that is too large for an Arrow file", "write text (a name without .arrow)");
+      throw Failure::output("the column " + column_->name + " has a cell that is too large for a file of columns",
+                            "write text: a name that ends with .tsv");
     offsets_.push_back(static_cast<std::int32_t>(end));
   }
 
@@ -198,7 +199,7 @@ class TableCells {
   }
   [[noreturn]] void refuse(const std::string& how_many) const {
     throw Failure::output("a line of the table has " + how_many + " cells than the table has columns",
-                          "a name with a tab or a line break does that; write text instead (a name without .arrow)");
+                          "a name with a tab or a line break does that; write text instead: a name that ends with .tsv");
   }
 
   std::vector<ColumnCells> columns_;

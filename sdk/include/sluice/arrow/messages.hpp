@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #pragma once
-// The parts of an Arrow IPC file: schema, record batches with compressed buffers, footer. The user links libzstd.
+// An Arrow IPC file: schema, record batches with compressed buffers, footer. The user links libzstd.
 
 #include <zstd.h>
 
@@ -13,8 +13,10 @@
 #include <sluice/arrow/cells.hpp>
 #include <sluice/arrow/ipc_format.hpp>
 #include <sluice/arrow/table_schema.hpp>
+#include <sluice/saved_state.hpp>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace sluice::arrow {
@@ -158,5 +160,28 @@ inline std::string file_end(const TableSchema& columns, const std::vector<ipc::B
   end += file_magic;
   return end;
 }
+
+// The form of a TableFile: a record batch for each piece.
+class IpcForm {
+ public:
+  using Piece = Message;
+  static std::string begin(const TableSchema& schema) {
+    std::string bytes(file_magic);
+    messages::pad(bytes);
+    return bytes + schema_message(schema).bytes;
+  }
+  static Piece encode(const TableCells& cells) { return record_batch_message(cells); }
+  std::string add(const TableSchema&, Piece piece, std::uint64_t place) {
+    blocks_.emplace_back(static_cast<std::int64_t>(place), static_cast<std::int32_t>(piece.metadata_bytes),
+                         static_cast<std::int64_t>(piece.bytes.size() - piece.metadata_bytes));
+    return std::move(piece.bytes);
+  }
+  std::string end(const TableSchema& schema, std::uint64_t) { return file_end(schema, blocks_); }
+  void save(StateWriter& to) const { to.values(blocks_); }
+  void restore(StateReader& from) { blocks_ = from.values<ipc::Block>(); }
+
+ private:
+  std::vector<ipc::Block> blocks_;
+};
 
 }  // namespace sluice::arrow

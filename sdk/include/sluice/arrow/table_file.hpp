@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #pragma once
-// A table's text as an Arrow IPC file: lines become typed columns, in record batches that are made on the run's threads. The user links libzstd.
+// A table's text as a file of typed columns: lines become pieces of columns, which are encoded on the run's threads. The user links libzstd.
 
 #include <cstddef>
 #include <cstdint>
-#include <sluice/arrow/messages.hpp>
+#include <sluice/arrow/cells.hpp>
 #include <sluice/arrow/table_schema.hpp>
 #include <sluice/call.hpp>
 #include <sluice/saved_state.hpp>
@@ -16,11 +16,19 @@
 
 namespace sluice::arrow {
 
+// Pieces begin where as much text as this has come, whatever it comes in: the same bytes from every run. Some ten thousand rows.
+inline constexpr std::size_t piece_text = std::size_t{1} << 20;
+
+// Form says what the bytes are:
+//   Piece                                what encode() makes
+//   static begin(schema)                 bytes in front of the first piece
+//   static encode(cells)                 a piece, on any thread
+//   add(schema, piece, place)            bytes to write now, at this place of the file; in the order of the table
+//   end(schema, place)                   bytes behind the last piece
+//   save(), restore()                    what it keeps of the pieces
+template <class Form>
 class TableFile {
  public:
-  // Record batches begin where as much text as this has come, whatever pieces it comes in: the same bytes from every run. Some ten thousand rows.
-  static constexpr std::size_t batch_text = std::size_t{1} << 20;
-
   TableFile(OutputFile file, TableSchema schema) : file_(std::move(file)), schema_(std::move(schema)) {}
 
   // Before the first line, where the columns are not known from the start.
@@ -29,15 +37,15 @@ class TableFile {
   void add(std::string_view text) {
     text_ += text;
     const std::size_t begin = ends_.empty() ? 0 : ends_.back();
-    for (std::size_t from = std::max(begin + batch_text, searched_ + 1) - 1; from < text_.size();) {
+    for (std::size_t from = std::max(begin + piece_text, searched_ + 1) - 1; from < text_.size();) {
       const std::size_t end = text_.find('\n', from);
       searched_ = text_.size();
       if (end == std::string::npos) break;
       ends_.push_back(end + 1);
-      from = end + batch_text;
+      from = end + piece_text;
     }
   }
-  // Writes the finished record batches, when there is one for each thread.
+  // Encodes the finished pieces, when there is one for each thread.
   void write(const Call& call) {
     if (ends_.size() >= static_cast<std::size_t>(call.threads())) encode(call);
   }
@@ -46,20 +54,20 @@ class TableFile {
     if (text_.size() > (ends_.empty() ? 0 : ends_.back())) ends_.push_back(text_.size());
     encode(call);
     begin();
-    put(file_end(schema_, blocks_));
+    put(form_.end(schema_, written_));
     file_.close();
   }
-  // Writes the finished record batches before.
+  // Encodes the finished pieces before.
   void save(const Call& call, StateWriter& to) {
     encode(call);
     to.value(written_);
-    to.values(blocks_);
+    form_.save(to);
     to.text(text_);
   }
   // For a file that has what was written before save().
   void restore(StateReader& from) {
     written_ = from.value<std::uint64_t>();
-    blocks_ = from.values<ipc::Block>();
+    form_.restore(from);
     text_ = from.text();
   }
 
@@ -67,29 +75,23 @@ class TableFile {
   void encode(const Call& call) {
     if (ends_.empty()) return;
     begin();
-    std::vector<Message> encoded(ends_.size());
+    std::vector<typename Form::Piece> encoded(ends_.size());
     call.parallel_for(ends_.size(), 1, [&](std::size_t begin, std::size_t end) {
       for (std::size_t i = begin; i < end; ++i) {
         const std::size_t from = i == 0 ? 0 : ends_[i - 1];
         TableCells cells(schema_);
         cells.add_lines(std::string_view(text_).substr(from, ends_[i] - from));
-        encoded[i] = record_batch_message(cells);
+        encoded[i] = Form::encode(cells);
       }
     });
-    for (const Message& message : encoded) {
-      blocks_.emplace_back(static_cast<std::int64_t>(written_), static_cast<std::int32_t>(message.metadata_bytes),
-                           static_cast<std::int64_t>(message.bytes.size() - message.metadata_bytes));
-      put(message.bytes);
-    }
+    for (typename Form::Piece& piece : encoded) put(form_.add(schema_, std::move(piece), written_));
     text_.erase(0, ends_.back());
     ends_.clear();
     searched_ = 0;
   }
   void begin() {
     if (written_ > 0) return;
-    std::string bytes(file_magic);
-    messages::pad(bytes);
-    put(bytes + schema_message(schema_).bytes);
+    put(Form::begin(schema_));
   }
   void put(std::string_view bytes) {
     file_.write(bytes);
@@ -99,10 +101,10 @@ class TableFile {
   OutputFile file_;
   TableSchema schema_;
   std::string text_;               // that is not in the file
-  std::vector<std::size_t> ends_;  // of record batches, in text_
+  std::vector<std::size_t> ends_;  // of pieces, in text_
   std::size_t searched_ = 0;       // of text_, for the end of a long line
   std::uint64_t written_ = 0;
-  std::vector<ipc::Block> blocks_;
+  Form form_;
 };
 
 }  // namespace sluice::arrow

@@ -17,7 +17,8 @@ namespace sluice::hts {
 
 // What files of this name are put together as. Throws Failure::usage where they can't be.
 inline std::string joined_text_form(std::string_view path) {
-  if (has_ending(path, ".arrow")) throw Failure::usage("an Arrow IPC file is one table", "write text: .tsv, .gz or .zst");
+  if (has_ending(path, ".arrow") || has_ending(path, ".parquet"))
+    throw Failure::usage("a file of Arrow or Parquet is one table", "write text: .tsv, .gz or .zst");
   return has_ending(path, ".gz") ? "BGZF text" : has_ending(path, ".zst") ? "zstd text" : "text";
 }
 

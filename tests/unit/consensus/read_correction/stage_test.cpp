@@ -310,6 +310,82 @@ TEST_CASE("sequences that do not fit together fail their window, others are vote
   CHECK(result.failed == std::vector<FailedRow>{{0, 1, "bad_sequences"}, {0, 2, "bad_sequences"}});
 }
 
+namespace {
+
+// Letters to replace, remove or insert, by the whole table.
+std::size_t differences_of(const std::string& a, const std::string& b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = std::exchange(row[0], i);
+    for (std::size_t j = 1; j <= b.size(); ++j)
+      diagonal = std::exchange(row[j], std::min({row[j] + 1, row[j - 1] + 1, diagonal + (a[i - 1] == b[j - 1] ? 0 : 1)}));
+  }
+  return row.back();
+}
+
+}  // namespace
+
+TEST_CASE("the identity with overlapping reads is that of the windows counted one by one") {
+  std::mt19937 random(5);
+  constexpr std::size_t windows = 1500;
+  std::vector<std::string> sequences, consensus;
+  std::vector<std::vector<std::int32_t>> lengths;
+  std::vector<std::uint8_t> is_polished;
+  std::vector<std::vector<std::string>> copies(windows);
+  double truth_equal = 0, truth_bases = 0;
+  for (std::size_t w = 0; w < windows; ++w) {
+    const std::string truth = simulated_reads::random_bases(80 + random() % 40, random);
+    std::string& all = sequences.emplace_back();
+    lengths.emplace_back();
+    for (std::size_t copy = 0; copy < 3 + random() % 12; ++copy) {
+      copies[w].push_back(simulated_reads::noisy_copy(truth, 0.08, random));
+      lengths.back().push_back(static_cast<std::int32_t>(copies[w].back().size()));
+      all += copies[w].back();
+      if (copy == 0) continue;
+      const std::size_t whole = std::max(truth.size(), copies[w].back().size());
+      truth_bases += static_cast<double>(whole);
+      truth_equal += static_cast<double>(whole - differences_of(truth, copies[w].back()));
+    }
+    consensus.push_back(simulated_reads::noisy_copy(truth, 0.01, random));
+    is_polished.push_back(w % 10 != 0);
+  }
+  const auto batch = BatchBuilder("window", static_cast<std::int64_t>(windows))
+                         .text("sequences", sequences)
+                         .list<std::int32_t>("sequence_length", lengths)
+                         .text("consensus", consensus)
+                         .column<std::uint8_t>("is_polished", is_polished)
+                         .build();
+  const Result result = run_stage(stage("consensus_vote"), batch).threads(2).run();
+  REQUIRE(result.ok());
+  std::uint64_t equal[2] = {}, bases[2] = {}, sampled = 0;
+  for (std::size_t w = 0; w < windows; ++w) {
+    if (is_polished[w] == 0 || sequences[w].size() % 61 != 0) continue;
+    ++sampled;
+    const std::string pieces[2] = {copies[w][0], std::string(result.batch().view().text("voted_consensus")[static_cast<std::int64_t>(w)])};
+    for (int after = 0; after < 2; ++after)
+      for (std::size_t copy = 1; copy < copies[w].size(); ++copy) {
+        const std::size_t whole = std::max(pieces[after].size(), copies[w][copy].size());
+        bases[after] += whole;
+        equal[after] += whole - differences_of(pieces[after], copies[w][copy]);
+      }
+  }
+  REQUIRE(sampled > 10);
+  const auto counter = [&](int figure, const char* what) {
+    return static_cast<std::uint64_t>(result.counters.at(std::string("\x1F"
+                                                                     "0") +
+                                                         static_cast<char>('0' + figure) + "\x1F" + what));
+  };
+  for (int figure = 0; figure < 2; ++figure) {
+    CHECK(counter(figure, "part") == equal[figure]);
+    CHECK(counter(figure, "whole") == bases[figure]);
+  }
+  // What is left after the correction are the errors of the other reads.
+  const auto share = [&](int figure) { return static_cast<double>(equal[figure]) / static_cast<double>(bases[figure]); };
+  CHECK(share(1) == doctest::Approx(truth_equal / truth_bases).epsilon(0.01));
+  CHECK(share(0) < share(1) - 0.04);
+}
+
 TEST_CASE("a window whose vote takes more than is kept leaves nothing behind") {
   std::mt19937 random(9);
   std::vector<std::string> sequences, consensus;

@@ -147,6 +147,19 @@ TEST_CASE("the filters are the user's choice") {
   CHECK(read_alignments(path, {{"supplementary", false}}).accounts.at("supplementary").names == std::vector<std::string>{"clipped"});
 }
 
+TEST_CASE("unmapped records are rows on no contig, if they are wanted") {
+  const TemporaryFolder folder;
+  const std::string path = write_bam(folder, sam_header + sam_records);
+  const Result result = read_alignments(path, {{"unmapped", true}});
+  CHECK(names(result) == "forward reverse clipped placed other unmapped");
+  CHECK(result.accounts.count("unmapped") == 0);
+  for (const std::int64_t row : {3, 5}) CHECK(result.batch().view().text("contig")[row] == "*");
+  CHECK(names(read_alignments(path, {{"unmapped", true}, {"region", "two"}})) == "other");
+  const std::string bare = write_bam(folder, "@HD\tVN:1.6\tSO:unknown\nx\t4\t*\t0\t0\t*\t*\t0\t0\tACGT\tIIII\n", "bare.bam");
+  CHECK(names(read_alignments(bare, {{"unmapped", true}})) == "x");
+  CHECK(names(read_alignments(folder.path() + "/a.sam", {{"unmapped", true}})) == "x");
+}
+
 TEST_CASE("all records are rows, if they are wanted, and alignment_filter leaves out what the reader would have") {
   const TemporaryFolder folder;
   const std::string path = write_bam(folder, sam_header + sam_records);

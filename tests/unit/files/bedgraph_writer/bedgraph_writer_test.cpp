@@ -2,10 +2,17 @@
 // SPDX-FileCopyrightText: The sluice authors
 #include <doctest/doctest.h>
 
+#include <cmath>
+#include <fstream>
+#include <random>
 #include <sluice/testing.hpp>
 #include <string>
+#include <tuple>
+#include <vector>
 
+#include "unit/files/bedgraph_writer/big_wig_file.hpp"
 #include "unit/methylation/made_sites.hpp"
+#include "unit/resumed_forms.hpp"
 
 namespace testing = sluice::testing;
 using made_sites::rows;
@@ -23,6 +30,43 @@ std::string written(const testing::ParameterTexts& parameters, const std::vector
   const testing::Result result = testing::run_stage(testing::stage_of(plugin(), "bedgraph_writer"), batches).with(all).run();
   REQUIRE_MESSAGE(result.ok(), result.message);
   return result.files.at(folder.path() + "/sites.bedgraph");
+}
+
+// A header that names the contigs, on the disk.
+class Alignments {
+ public:
+  explicit Alignments(const std::string& contigs) { std::ofstream(path(), std::ios::binary) << "@HD\tVN:1.6\tSO:coordinate\n" << contigs; }
+  std::string path() const { return folder_.path() + "/reads.sam"; }
+
+ private:
+  testing::TemporaryFolder folder_;
+};
+testing::StageRun big_wig(const Alignments& alignments, const std::vector<testing::TestBatch>& batches, const testing::TemporaryFolder& folder) {
+  return testing::run_stage(testing::stage_of(plugin(), "bedgraph_writer"), batches)
+      .with({{"format", "bigwig"}, {"alignments", alignments.path()}, {"output", folder.path() + "/sites.bw"}});
+}
+big_wig_file::Contents contents(const Alignments& alignments, const std::vector<testing::TestBatch>& batches) {
+  const testing::TemporaryFolder folder;
+  const testing::Result result = big_wig(alignments, batches, folder).run();
+  REQUIRE_MESSAGE(result.ok(), result.message);
+  return big_wig_file::Reader(result.files.at(folder.path() + "/sites.bw")).contents();
+}
+using Values = std::vector<std::tuple<std::string, std::uint32_t, float>>;
+
+// A site a row, all modified or not.
+testing::TestBatch sites(std::uint64_t sequence, const std::vector<std::string>& contigs, const std::vector<std::int64_t>& positions,
+                         const std::vector<std::int64_t>& modified, std::int64_t calls) {
+  std::vector<std::int64_t> canonical;
+  for (const std::int64_t number : modified) canonical.push_back(calls - number);
+  return testing::BatchBuilder("pileup", static_cast<std::int64_t>(contigs.size()))
+      .text("contig", contigs)
+      .column<std::int64_t>("position", positions)
+      .text("modification", std::vector<std::string>(contigs.size(), "m"))
+      .column<std::int64_t>("modified", modified)
+      .column<std::int64_t>("canonical", canonical)
+      .column<std::int64_t>("other_modified", std::vector<std::int64_t>(contigs.size(), 0))
+      .sequence(sequence)
+      .build();
 }
 
 }  // namespace
@@ -47,6 +91,109 @@ TEST_CASE("a position whose rows come in two batches is one line") {
         .build();
   };
   CHECK(written({}, {half(0, 1), half(1, 5)}) == "a\t5\t6\t75.00\n");
+}
+
+TEST_CASE("bigWig has the values of bedGraph, and all contigs") {
+  const auto file = contents(Alignments("@SQ\tSN:b\tLN:12\n@SQ\tSN:empty\tLN:7\n@SQ\tSN:a\tLN:10\n"), {rows()});
+  CHECK(file.values == Values{{"a", 5, 50}, {"a", 9, 400.0F / 9}, {"b", 9, 50}, {"b", 10, 0}});
+  CHECK(file.contigs == decltype(file.contigs){{"a", {0, 10}}, {"b", {1, 12}}, {"empty", {2, 7}}});
+  CHECK(file.covered == 4);
+  CHECK(file.least == 0);
+  CHECK(file.greatest == 50);
+  CHECK(file.sum == doctest::Approx(100 + 400.0 / 9));
+  const auto nothing = contents(Alignments("@SQ\tSN:a\tLN:10\n"), {});
+  CHECK(nothing.values.empty());
+  CHECK(nothing.contigs.size() == 1);
+}
+
+TEST_CASE("bigWig of many sites and contigs: trees of several levels, and zooms that are the sums of the values") {
+  constexpr int contigs = 300, sites_a_contig = 1500;
+  std::mt19937 random(3);
+  std::string header;
+  std::vector<testing::TestBatch> batches;
+  Values expected;
+  double sum = 0;
+  for (int contig = 0; contig < contigs; ++contig) {
+    const std::string name = "contig_" + std::to_string(random() % 10) + "_" + std::to_string(contig);
+    header += "@SQ\tSN:" + name + "\tLN:200000\n";
+    std::vector<std::int64_t> positions, modified;
+    std::int64_t position = 0;
+    for (int i = 0; i < sites_a_contig; ++i) {
+      positions.push_back(position += 1 + static_cast<std::int64_t>(random() % 130));
+      modified.push_back(static_cast<std::int64_t>(random() % 5));
+      expected.emplace_back(name, static_cast<std::uint32_t>(position), static_cast<float>(modified.back()) * 25);
+      sum += static_cast<double>(modified.back()) * 25;
+    }
+    batches.push_back(sites(static_cast<std::uint64_t>(contig), std::vector<std::string>(sites_a_contig, name), positions, modified, 4));
+  }
+  const auto file = contents(Alignments(header), batches);
+  CHECK((file.values == expected));
+  CHECK(file.contigs.size() == contigs);
+  CHECK(file.sum == sum);
+  REQUIRE(file.zooms.contains(1024));
+  CHECK(file.zooms.size() >= 4);
+  for (const auto& [bases, zooms] : file.zooms) {
+    CAPTURE(bases);
+    std::size_t value = 0;
+    bool are_sums = true;
+    for (const big_wig_file::Zoom& zoom : zooms) {
+      big_wig_file::Zoom own{.contig = zoom.contig, .begin = std::get<1>(expected.at(value)), .least = 1e9F, .greatest = -1};
+      const std::uint32_t window = own.begin / bases;
+      const std::string& name = std::get<0>(expected[value]);
+      for (; value < expected.size() && std::get<0>(expected[value]) == name && std::get<1>(expected[value]) / bases == window; ++value) {
+        const auto& [contig, position, share] = expected[value];
+        own.end = position + 1;
+        ++own.values;
+        own.least = std::min(own.least, share), own.greatest = std::max(own.greatest, share);
+        own.sum += share, own.sum_of_squares += share * share;
+      }
+      are_sums = are_sums && file.contigs.at(name).first == zoom.contig && own.begin == zoom.begin && own.end == zoom.end &&
+                 own.values == zoom.values && own.least == zoom.least && own.greatest == zoom.greatest && own.sum == zoom.sum &&
+                 own.sum_of_squares == zoom.sum_of_squares;
+    }
+    CHECK(are_sums);
+    CHECK(value == expected.size());
+  }
+}
+
+TEST_CASE("bigWig does not depend on batches, and is gone on with") {
+  const Alignments alignments("@SQ\tSN:a\tLN:100000\n@SQ\tSN:b\tLN:100000\n");
+  const testing::TemporaryFolder folder;
+  std::vector<testing::TestBatch> batches;
+  std::vector<std::string> all_names;
+  std::vector<std::int64_t> all_positions, all_modified;
+  for (int batch = 0; batch < 4; ++batch) {
+    std::vector<std::int64_t> positions, modified;
+    for (int i = 0; i < 700; ++i) positions.push_back((batch % 2) * 30000 + i * 40), modified.push_back(i % 3);
+    const std::vector<std::string> names(700, batch < 2 ? "a" : "b");
+    batches.push_back(sites(static_cast<std::uint64_t>(batch), names, positions, modified, 3));
+    all_names.insert(all_names.end(), names.begin(), names.end());
+    all_positions.insert(all_positions.end(), positions.begin(), positions.end());
+    all_modified.insert(all_modified.end(), modified.begin(), modified.end());
+  }
+  CHECK(testing::resume_problems(big_wig(alignments, batches, folder)) == std::vector<std::string>{});
+  const auto bytes = [&](const std::vector<testing::TestBatch>& of) {
+    return big_wig(alignments, of, folder).run().files.at(folder.path() + "/sites.bw");
+  };
+  CHECK((bytes(batches) == bytes({sites(0, all_names, all_positions, all_modified, 3)})));
+}
+
+TEST_CASE("bigWig refuses sites that are not sorted, that lie on no contig, and contigs without lengths") {
+  const Alignments alignments("@SQ\tSN:a\tLN:10\n@SQ\tSN:b\tLN:10\n");
+  const testing::TemporaryFolder folder;
+  const auto message = [&](const std::vector<std::string>& contigs, const std::vector<std::int64_t>& positions) {
+    return big_wig(alignments, {sites(0, contigs, positions, std::vector<std::int64_t>(contigs.size(), 1), 2)}, folder).run().message;
+  };
+  const auto says = [](const std::string& text, const char* what) { return text.find(what) != std::string::npos; };
+  CHECK(says(message({"a", "a"}, {5, 3}), "site a:3 comes after a later one"));
+  CHECK(says(message({"a", "b", "a"}, {5, 3, 7}), "sites on 'a' come again"));
+  CHECK(says(message({"c"}, {5}), "sites on 'c', whose length is not known"));
+  CHECK(says(message({"a"}, {10}), "site a:10 lies behind the end of its contig"));
+  const Alignments giant("@SQ\tSN:a\tLN:5000000000\n");
+  CHECK(says(big_wig(giant, {rows()}, folder).run().message, "too long for bigWig"));
+  CHECK(
+      says(testing::run_stage(testing::stage_of(plugin(), "bedgraph_writer"), rows()).with({{"format", "bigwig"}, {"output", "x.bw"}}).run().message,
+           "bigWig needs the lengths of all contigs"));
 }
 
 TEST_CASE("the stage keeps the contract of all stages") {

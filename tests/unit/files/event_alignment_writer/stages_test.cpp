@@ -217,7 +217,7 @@ TEST_CASE("all forms go on behind an interruption") {
   const std::vector<TestBatch> rows = {made::batch(random_reads(5)), made::batch(random_reads(1)), made::batch(random_reads(4))};
   for (const char* stage : text_stages) {
     CAPTURE(stage);
-    CHECK(resume_problems(made::run(stage, rows), {"x", "x.gz", "x.zst", "x.arrow"}) == std::vector<std::string>{});
+    CHECK(resume_problems(made::run(stage, rows), {"x", "x.gz", "x.zst", "x.arrow", "x.parquet"}) == std::vector<std::string>{});
   }
   const Alignments alignments;
   CHECK(resume_problems(alignments.run(alignments.rows(), {{"output", "x"}}), {"x.sam", "x.sam.gz", "x.bam"}) == std::vector<std::string>{});

@@ -251,8 +251,8 @@ TEST_CASE("the tables of f5c meth-freq come out byte for byte") {
 TEST_CASE("sites go on behind an interruption") {
   using namespace sluice::testing;
   const StageUnderTest stage = stage_of(*sluice_plugin_init(nullptr, nullptr), "frequency_writer");
-  CHECK(resume_problems(run_stage(stage, std::vector{single_sites(), single_sites()}), {"a.tsv", "a.tsv.gz", "a.tsv.zst", "a.arrow"}) ==
+  CHECK(resume_problems(run_stage(stage, std::vector{single_sites(), single_sites()}), {"a.tsv", "a.tsv.gz", "a.tsv.zst", "a.arrow", "a.parquet"}) ==
         std::vector<std::string>{});
   CHECK(resume_problems(run_stage(stage, std::vector{single_sites(), grouped_site()}).with({{"format", "bedmethyl"}}),
-                        {"a.bed", "a.bed.gz", "a.arrow"}) == std::vector<std::string>{});
+                        {"a.bed", "a.bed.gz", "a.arrow", "a.parquet"}) == std::vector<std::string>{});
 }

@@ -62,7 +62,7 @@ TEST_CASE("seeding and its writer keep the contract of all stages") {
     for (const std::string& problem : testing::contract_problems(plugin("match_writer"), {{"match_writer", sample}})) FAIL_CHECK(problem);
     const auto writing = testing::run_stage(testing::stage_of(plugin("match_writer"), "match_writer"), std::vector{found.batch(), found.batch()})
                              .resource("index", index);
-    CHECK(testing::resume_problems(writing, {"x", "x.gz", "x.zst", "x.arrow"}) == std::vector<std::string>{});
+    CHECK(testing::resume_problems(writing, {"x", "x.gz", "x.zst", "x.arrow", "x.parquet"}) == std::vector<std::string>{});
     const Outcomes outcomes = outcomes_of(testing::run_stage(testing::stage_of(plugin("match_writer"), "match_writer"), found.batch())
                                               .with({{"output", "x"}})
                                               .resource("index", index));

@@ -166,5 +166,5 @@ TEST_CASE("calls go on behind an interruption") {
                                               std::vector{small_reads(), small_reads()})
                        .resource("reference", small_reference())
                        .resource("model", model("6"));
-  CHECK(sluice::testing::resume_problems(run, {"a.tsv", "a.tsv.gz", "a.tsv.zst", "a.arrow"}) == std::vector<std::string>{});
+  CHECK(sluice::testing::resume_problems(run, {"a.tsv", "a.tsv.gz", "a.tsv.zst", "a.arrow", "a.parquet"}) == std::vector<std::string>{});
 }

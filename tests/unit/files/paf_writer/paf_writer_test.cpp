@@ -165,5 +165,5 @@ TEST_CASE("hits go on behind an interruption") {
   const auto run =
       sluice::testing::run_stage(sluice::testing::stage_of(*sluice_plugin_init(nullptr, nullptr), "paf_writer"), std::vector{reads(), reads()})
           .resource("index", contigs());
-  CHECK(sluice::testing::resume_problems(run, {"a.paf", "a.paf.gz", "a.paf.zst", "a.arrow"}) == std::vector<std::string>{});
+  CHECK(sluice::testing::resume_problems(run, {"a.paf", "a.paf.gz", "a.paf.zst", "a.arrow", "a.parquet"}) == std::vector<std::string>{});
 }

@@ -225,6 +225,84 @@ TEST_CASE("a name that ends with .gz makes BGZF") {
   CHECK(gz.ends_with(std::string_view(sluice::hts::BgzfBlock::end.data(), sluice::hts::BgzfBlock::end.size())));
 }
 
+// A read of 70 k-mers of length 3: k-mer i has the samples [10 i, 10 i + 10), of value i, or with `backwards` the other way round.
+struct LongRead {
+  Integers start, length, first;
+  std::vector<std::int16_t> samples;
+  std::string bases;
+  explicit LongRead(bool backwards) {
+    constexpr std::int32_t kmers = 70;
+    for (std::int32_t kmer = 0; kmer < kmers; ++kmer) {
+      start.push_back(10 * (backwards ? kmers - 1 - kmer : kmer));
+      length.push_back(10);
+      first.push_back(kmer);
+      samples.insert(samples.end(), 10, static_cast<std::int16_t>(backwards ? kmers - 1 - kmer : kmer));
+    }
+    for (std::int32_t base = 0; base < kmers + 2; ++base) bases += "ACGT"[base % 4];
+  }
+  AlignedEvents view() const { return {start, length, first, first, 100}; }
+};
+
+TEST_CASE("the squiggle of a read: k-mers from its middle, as high as their samples") {
+  for (const bool backwards : {false, true}) {
+    CAPTURE(backwards);
+    const LongRead read(backwards);
+    const CalibratedSignal signal{read.samples, 5, 200, 100};
+    const auto squiggle = squiggle_of("r", read.bases, read.view(), signal, 4, 30);
+    REQUIRE(squiggle.has_value());
+    REQUIRE(squiggle->events.size() == 4);
+    for (std::int64_t i = 0; i < 4; ++i) {
+      const std::int64_t kmer = 33 + i, place = backwards ? 69 - kmer : kmer;
+      const auto& event = squiggle->events[static_cast<std::size_t>(i)];
+      CHECK(event.begin == 100 + 10 * place);
+      CHECK(event.end == 110 + 10 * place);
+      CHECK(event.level == (kmer + 5) * 2 * 10);
+      CHECK(event.label == "k-mer " + std::to_string(kmer) + " " + read.bases.substr(static_cast<std::size_t>(kmer), 3));
+    }
+    CHECK(squiggle->first == 430);
+    CHECK(squiggle->step == 2);
+    CHECK(squiggle->samples.size() == 20);
+    CHECK(squiggle->samples.front() == (backwards ? 36 + 5 : 33 + 5) * 20);
+    CHECK_FALSE(squiggle_of("r", read.bases, read.view(), signal, 71).has_value());
+    const CalibratedSignal cut{std::span(read.samples).first(300), 5, 200, 100};
+    CHECK_FALSE(squiggle_of("r", read.bases, read.view(), cut, 4).has_value());
+  }
+}
+
+TEST_CASE("the report shows three reads that have their signal") {
+  const LongRead read(false);
+  const auto batch = [&](std::int64_t count, bool has_signal) {
+    const auto n = static_cast<std::size_t>(count);
+    BatchBuilder builder("read", count);
+    builder.text("read_id", std::vector<std::string>(n, "r"))
+        .text("bases", std::vector<std::string>(n, read.bases))
+        .column("sample_count", std::vector<std::int64_t>(n, 700))
+        .list("event_start", std::vector<Integers>(n, read.start))
+        .list("event_length", std::vector<Integers>(n, read.length))
+        .list("first_event", std::vector<Integers>(n, read.first))
+        .list("last_event", std::vector<Integers>(n, read.first))
+        .column("shift", std::vector<float>(n, 0))
+        .column("scale", std::vector<float>(n, 1));
+    if (has_signal)
+      builder.list("raw_signal", std::vector(n, read.samples))
+          .column("digitisation", std::vector<double>(n, 1))
+          .column("range", std::vector<double>(n, 1))
+          .column("offset", std::vector<double>(n, 0));
+    return builder.build();
+  };
+  const auto shown = [](const Result& result) {
+    return std::count_if(result.counters.begin(), result.counters.end(), [](const auto& counter) {
+      return counter.first.starts_with(
+                 "\x1F"
+                 "03\x1F"
+                 "0000") &&
+             counter.second == 1;
+    });
+  };
+  CHECK(shown(run_stage<ResquiggleWriter>(std::vector{batch(2, true), batch(3, true)}).with({{"output", "-"}}).run()) == 3);
+  CHECK(shown(run_stage<ResquiggleWriter>(batch(2, false)).with({{"output", "-"}}).run()) == 0);
+}
+
 TEST_CASE("a read whose lists do not fit ends the run with its name") {
   const TestBatch broken = BatchBuilder("read", 1)
                                .text("read_id", {"odd"})
@@ -249,8 +327,8 @@ TEST_CASE("the stage keeps the stage contract") {
 
 TEST_CASE("paths go on behind an interruption") {
   const auto run = sluice::testing::run_stage<ResquiggleWriter>(std::vector{reads(3, 10), reads(2, 10)});
-  CHECK(sluice::testing::resume_problems(run, {"a.tsv", "a.tsv.gz", "a.tsv.zst", "a.arrow"}) == std::vector<std::string>{});
-  CHECK(sluice::testing::resume_problems(sluice::testing::StageRun(run).with({{"format", "paf"}}), {"a.paf", "a.arrow"}) ==
+  CHECK(sluice::testing::resume_problems(run, {"a.tsv", "a.tsv.gz", "a.tsv.zst", "a.arrow", "a.parquet"}) == std::vector<std::string>{});
+  CHECK(sluice::testing::resume_problems(sluice::testing::StageRun(run).with({{"format", "paf"}}), {"a.paf", "a.arrow", "a.parquet"}) ==
         std::vector<std::string>{});
   // The scaling of a batch of f5c's is that of its first read, which another run may have written.
   const auto shared = sluice::testing::run_stage<ResquiggleWriter>(std::vector{reads(3, 10), reads(300, 10), reads(300, 10)})

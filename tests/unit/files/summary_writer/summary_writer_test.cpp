@@ -119,7 +119,7 @@ TEST_CASE("without bases lengths and qualities are 0") {
 }
 
 TEST_CASE("sequencing_summary keeps the contract of all stages") {
-  for (const char* output : {"s.txt", "s.txt.zst", "s.arrow"})
+  for (const char* output : {"s.txt", "s.txt.zst", "s.arrow", "s.parquet"})
     CHECK(sluice::testing::contract_problems(
               *sluice_plugin_init(nullptr, nullptr),
               {{"sequencing_summary", {.parameters = {{"output", output}}, .batches = {reads(With::bases), reads(With::bases)}}}}) ==
@@ -129,5 +129,5 @@ TEST_CASE("sequencing_summary keeps the contract of all stages") {
 TEST_CASE("the summary goes on behind an interruption") {
   const auto run = sluice::testing::run_stage(sluice::testing::stage_of(*sluice_plugin_init(nullptr, nullptr), "sequencing_summary"),
                                               std::vector{reads(With::bases), reads(With::bases)});
-  CHECK(sluice::testing::resume_problems(run, {"a.tsv", "a.tsv.gz", "a.tsv.zst", "a.arrow"}) == std::vector<std::string>{});
+  CHECK(sluice::testing::resume_problems(run, {"a.tsv", "a.tsv.gz", "a.tsv.zst", "a.arrow", "a.parquet"}) == std::vector<std::string>{});
 }

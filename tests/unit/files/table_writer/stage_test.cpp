@@ -53,5 +53,5 @@ TEST_CASE("a table goes on behind an interruption, with the types of its columns
   };
   const StageRun run =
       run_stage(stage_of(plugin(), "table_writer"), std::vector{rows(1), rows(3), rows(8)}).with({{"columns", "read_id,start,levels"}});
-  CHECK(resume_problems(run, {"a.tsv", "a.tsv.gz", "a.tsv.zst", "a.arrow"}) == std::vector<std::string>{});
+  CHECK(resume_problems(run, {"a.tsv", "a.tsv.gz", "a.tsv.zst", "a.arrow", "a.parquet"}) == std::vector<std::string>{});
 }

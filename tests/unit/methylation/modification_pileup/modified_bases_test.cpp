@@ -131,6 +131,28 @@ TEST_CASE("a row for each base and modification, as a look at each base says") {
   }
 }
 
+TEST_CASE("reads that are not aligned have no places, and strands of the molecule") {
+  for (std::uint64_t seed = 20; seed < 24; ++seed) {
+    CAPTURE(seed);
+    Contigs contigs;
+    std::vector<Record> records = records_of(seed, 30, contigs);
+    std::vector<Record> expected_records;
+    for (Record& record : records) {
+      record.bases = modbam::sequenced(record);  // as the basecaller wrote it
+      record.flag = 4;
+      record.cigar.clear();
+      record.position = -1;
+      record.contig = "*";
+      expected_records.push_back(record);
+      expected_records.back().contig.clear();
+    }
+    const std::string all = expected(expected_records, 0.75, false);
+    CHECK(std::count(all.begin(), all.end(), '\n') > 500);
+    CHECK((lines_of_rows(rows_of(records, {})) == all));
+    CHECK(rows_of(records, {{"aligned", true}}).batches.empty());
+  }
+}
+
 TEST_CASE("regions limit the rows to their positions and strands") {
   const sluice::testing::TemporaryFolder folder;
   const std::string bed = folder.path() + "/some.bed";
