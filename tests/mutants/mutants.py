@@ -3,12 +3,12 @@
 # SPDX-FileCopyrightText: The sluice authors
 """Changes constants, comparisons, borders and assignments in the sources of stages, and asks their unit tests which of them they notice.
 
-  mutants.py BUILD_DIR [--stages NAME,...] [--each N] [--seed S] [--build COMMAND] [--report FILE]
+  mutants.py BUILD_DIR [--stages NAME,...] [--each N] [--seed S] [--build-command COMMAND] [--report FILE]
 
-All mutants of a stage are compiled into its unit test at once, each behind a switch (mutant.hpp); then the test runs once for each. A mutant is killed when
-the test fails, crashes or does not end. The sources are restored at the end, also after Ctrl-C; run it in a tree of its own if you go on working.
+All mutants of a stage are compiled into its unit test at once, each behind a switch (mutant.hpp). Then those test cases run for each that come past it, the
+shortest first, until one fails, crashes, or takes ten times the processor time that it takes without a mutant. The sources are restored at the end, also after Ctrl-C; run it in a tree of its own if you go on working.
 """
-import argparse, os, pathlib, re, signal, subprocess, sys, tempfile, time
+import argparse, os, pathlib, re, resource, signal, subprocess, sys, tempfile
 
 here = pathlib.Path(__file__).resolve().parent
 tree = here.parent.parent
@@ -102,7 +102,13 @@ def write_mutated(path, original, chosen):
             text = re.sub(r"^(\s*)static constexpr\b", r"\1static inline const", text)
             text = re.sub(r"\bconstexpr (?=[\w:<>]+ \w+ = )", "const ", text)
         lines[line] = text
-    path.write_text(f'#include "{here}/mutant.hpp"\n#line 1 "{path}"\n' + "\n".join(lines))
+    write_changed(path, f'#include "{here}/mutant.hpp"\n#line 1 "{path}"\n' + "\n".join(lines))
+
+
+def write_changed(path, text):
+    """What has its text already keeps its time, so that it is not built again."""
+    if path.read_text() != text:
+        path.write_text(text)
 
 
 class Stage:
@@ -123,46 +129,61 @@ class Stage:
             here_chosen = [c for c in self.chosen if c[1].path == path]
             if here_chosen:
                 write_mutated(path, original, here_chosen)
-            elif path.read_text() != original:
-                path.write_text(original)
+            else:
+                write_changed(path, original)
 
     def restore(self):
         for path, original in self.originals.items():
-            path.write_text(original)
+            write_changed(path, original)
 
     def drop(self, places, files):
         """Takes out the mutants of these lines; where a message names no line of ours, all of the files that it names. Returns whether any was."""
         before = len(self.chosen)
-        self.chosen = [c for c in self.chosen if (c[1].path.name, c[1].line) not in places]
+        self.chosen = [c for c in self.chosen if (str(c[1].path), c[1].line) not in places]
         if len(self.chosen) == before:
-            self.chosen = [c for c in self.chosen if c[1].path.name not in files]
+            self.chosen = [c for c in self.chosen if str(c[1].path) not in files]
         return len(self.chosen) < before
 
-    def run(self, mutant, limit, reached=None):
+    def run(self, case, mutant, seconds, reached=None):
+        """Runs one test case. Returns its exit code, or -1 where it needs more processor time than `seconds` or does not end at all, and the processor time."""
         environment = dict(os.environ, SLUICE_MUTANT=str(mutant))
         if reached:
             environment["SLUICE_MUTANTS_REACHED"] = reached
-        try:
-            return subprocess.run([self.test, "--abort-after=1", "--no-breaks"], env=environment, cwd=self.build, timeout=limit, capture_output=True).returncode
-        except subprocess.TimeoutExpired:
-            return -1
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        command = [self.test, f"--first={case}", f"--last={case}", "--abort-after=1", "--no-breaks"]
+        limits = lambda: resource.setrlimit(resource.RLIMIT_CPU, (int(seconds) + 1, int(seconds) + 1))
+        with subprocess.Popen(command, env=environment, cwd=self.build, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True, preexec_fn=limits) as test:
+            try:
+                code = test.wait(60 + 10 * seconds)
+            except subprocess.TimeoutExpired:
+                os.killpg(test.pid, signal.SIGKILL)
+                code = -1
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return code, after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
+
+    def cases(self):
+        """(processor time, number, mutants that it comes past) of each test case that passes, the shortest first."""
+        told = subprocess.run([self.test, "--count", "--no-colors"], cwd=self.build, capture_output=True, text=True).stdout
+        found = []
+        for case in range(1, int(re.search(r"(\d+)\s*$", told).group(1)) + 1):
+            with tempfile.NamedTemporaryFile() as file:
+                code, seconds = self.run(case, -1, 1200, file.name)
+                if code == 0:
+                    found.append((seconds, case, {int(line) for line in file.read().split()}))
+                else:
+                    print(f"{self.name}: test case {case} is not used, it fails without a mutant ({code})", flush=True)
+        return sorted(found, key=lambda c: c[:2])
 
     def judge(self):
-        with tempfile.NamedTemporaryFile() as file:
-            begin = time.monotonic()
-            code = self.run(-1, 1200, file.name)
-            base = time.monotonic() - begin
-            if code != 0:
-                print(f"{self.name}: its test fails without a mutant ({code})", flush=True)
-                return None
-            reached = {int(line) for line in file.read().split()}
+        cases = self.cases()
+        reached = set().union(*(passed for _, _, passed in cases))
         # A constant that is never come past at run time is one of the compiler's (an array's size, a template's argument), or in code that no test runs.
         self.chosen = [c for c in self.chosen if c[1].kind != "constant" or c[0] in reached][: self.wanted]
         survivors = []
         for id, site in self.chosen:
             if id not in reached:
                 survivors.append((site, "no test comes past it"))
-            elif self.run(id, 30 + 10 * base) == 0:
+            elif all(self.run(case, id, 2 + 10 * seconds)[0] == 0 for seconds, case, passed in cases if id in passed):
                 survivors.append((site, ""))
         return survivors
 
@@ -178,7 +199,7 @@ def compile_all(stages, command):
             return left
         text = made.stdout + made.stderr
         # One message after another: each names its lines, those from where a template came, and those where a name was declared.
-        places = {(pathlib.Path(path).name, int(line) - 1) for path, line in re.findall(r"(/[^\s:]+):(\d+)", text)}
+        places = {(path, int(line) - 1) for path, line in re.findall(r"(/[^\s:]+):(\d+)", text)}
         files = {name for name, _ in places}
         if not any([stage.drop(places, files) for stage in left]):
             print("does not build:\n" + text[-3000:], flush=True)
@@ -213,8 +234,6 @@ def main():
             stage.restore()
     for stage in built:
         survivors = stage.judge()
-        if survivors is None:
-            continue
         total += len(stage.chosen)
         alive += len(survivors)
         text = f"{stage.name}: {len(stage.chosen)} mutants of {stage.all} places, {len(survivors)} survive\n"

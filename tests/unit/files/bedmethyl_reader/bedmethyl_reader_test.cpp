@@ -65,6 +65,13 @@ TEST_CASE("what is no line of bedMethyl is refused with the reason") {
   CHECK(problem_of(with(5, "x")) == "the strand can't be 'x'");
   CHECK(problem_of(with(17, "9.5")) == "a count can't be '9.5'");
   CHECK(problem_of(with(11, "99999999999999999999")) == "a count can't be '99999999999999999999'");
+  CHECK(problem_of(with(1, "0")).empty());
+  // The largest number of 64 bits, divided by 16.
+  CHECK(problem_of(with(1, "576460752303423487")).empty());
+  CHECK(problem_of(with(1, "576460752303423488")) == "the position can't be '576460752303423488'");
+  CHECK(problem_of(with(1, std::string(70, 'x'))) == "the position can't be '" + std::string(60, 'x') + "'");
+  CHECK(problem_of(with(17, "9 8")).empty());  // a partition behind a blank
+  CHECK(problem_of(with(17, "9\tgroup\tmore\tcolumns")).empty());
 }
 
 TEST_CASE("files are read one after the other, and told apart by their names") {
@@ -74,15 +81,47 @@ TEST_CASE("files are read one after the other, and told apart by their names") {
   std::ofstream(second) << tabs << "\r\n";
   const testing::Result result = read({{"path", first + "\n" + second}});
   REQUIRE_MESSAGE(result.ok(), result.message);
-  std::string samples;
+  std::string samples, cells;
   for (const testing::TestBatch& batch : result.batches)
     for (std::int64_t row = 0; row < batch.rows(); ++row) samples += std::string(batch.view().text("sample")[row]) + " ";
   CHECK(samples == "liver liver kidney ");
+  const sluice::Batch first_rows = result.batches.front().view();
+  for (const char* name : {"contig", "strand", "modification", "partition"}) cells += std::string(first_rows.text(name)[0]) + ";";
+  for (const char* name : {"position", "modified", "canonical", "other_modified", "deleted", "failed", "different", "no_call"})
+    cells += std::to_string(first_rows.column<std::int64_t>(name)[0]) + ";";
+  CHECK(cells == "chr 1;+;m;;5;4;3;0;1;2;3;9;");
+  const std::string nameless = folder.path() + "/.bed";  // all of its name is an ending
+  std::ofstream(nameless) << tabs << "\n";
+  CHECK(read({{"path", nameless}}).batch().view().text("sample")[0] == ".bed");
   std::ofstream(second) << "chr1\t5\n";
   CHECK(read({{"path", second}}).message == second + ":1: it has 2 columns, and bedMethyl has 18");
   std::filesystem::create_directory(folder.path() + "/other");
   std::filesystem::copy(first, folder.path() + "/other/liver.bed");
   CHECK(read({{"path", first + "\n" + folder.path() + "/other/liver.bed"}}).message.find("two files are called 'liver'") == 0);
+}
+
+TEST_CASE("rows are read from any on, in batches of as many as are asked for") {
+  const testing::TemporaryFolder folder;
+  const std::string first = folder.path() + "/liver.bed", second = folder.path() + "/kidney.bed";
+  const auto line = [](int position) { return "chr1\t" + std::to_string(position) + std::string(tabs).substr(std::string(tabs).find("\t6")) + "\n"; };
+  std::ofstream(first) << "# c\n" << line(1) << line(2) << "\n" << line(3);
+  std::ofstream(second) << line(4) << "track x\n" << line(5);
+  const testing::StageUnderTest source = testing::stage_of(plugin(), "bedmethyl_reader");
+  const auto prepare = [&](double work) {
+    return [&, work](const testing::StageUnderTest& stage) {
+      return testing::StageRun(stage, {}).with({{"path", first + "\n" + second}}).target_work(work);
+    };
+  };
+  CHECK(testing::source_problems(source, prepare(1)) == std::vector<std::string>{});
+  const auto sizes = [&](double work) {
+    std::string text;
+    for (const testing::TestBatch& batch : prepare(work)(source).run().batches)
+      if (batch.rows() > 0) text += std::to_string(batch.rows());
+    return text;
+  };
+  CHECK(sizes(0) == "11111");
+  CHECK(sizes(2) == "221");
+  CHECK(sizes(3) == "32");
 }
 
 TEST_CASE("the source keeps the contract of all stages") {

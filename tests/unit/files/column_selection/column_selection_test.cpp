@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The sluice authors
 #include <doctest/doctest.h>
 
+#include <limits>
 #include <sluice/output_columns.hpp>
 #include <sluice/testing.hpp>
 #include <string>
@@ -28,7 +29,7 @@ testing::TestBatch rows() {
 sluice::ArrivingColumns arriving() { return {"hit", {{"name", "utf8"}, {"quality", "f32"}, {"length", "list<i32>"}, {"mean", "list<f64>"}}}; }
 
 // The stage with the columns that these parameters decide, as the host has it. Descriptors live as long as the process.
-testing::StageUnderTest decided(const char* stage, const testing::ParameterTexts& given) {
+testing::StageUnderTest decided(const char* stage, const testing::ParameterTexts& given, const sluice::ArrivingColumns& columns = arriving()) {
   const testing::StageUnderTest base = testing::stage_of(plugin(), stage);
   std::vector<sluice_value> values;
   for (std::size_t p = 0; p < base.descriptor->parameter_count; ++p) {
@@ -40,7 +41,7 @@ testing::StageUnderTest decided(const char* stage, const testing::ParameterTexts
     values.push_back(value);
   }
   testing::StageUnderTest made = base;
-  made.descriptor = &sluice::decided_stage(plugin(), *base.descriptor, values.data(), sizeof(sluice_value), arriving()).release()->descriptor;
+  made.descriptor = &sluice::decided_stage(plugin(), *base.descriptor, values.data(), sizeof(sluice_value), columns).release()->descriptor;
   return made;
 }
 std::string problem_of(const char* stage, const testing::ParameterTexts& given) {
@@ -70,9 +71,16 @@ TEST_CASE("columns are renamed, with what they hold") {
 TEST_CASE("names that can't be are refused") {
   CHECK(problem_of("select", {{"rename", "name=quality"}}) == "there is a column 'quality' already");
   CHECK(problem_of("select", {{"rename", "name=Label"}}) == "'Label' is no name of a column");
+  for (const std::string wrong : {"9a", "0a", "_a"})
+    CHECK(problem_of("select", {{"rename", "name=" + wrong}}) == "'" + wrong + "' is no name of a column");
+  for (const std::string fine : {"a", "a9_", "z0"}) CHECK(problem_of("select", {{"rename", "name=" + fine}}).empty());
+  CHECK(problem_of("select", {{"rename", "n=a"}}).empty());
+  CHECK(problem_of("select", {{"rename", "=a"}}) == "rename has '=a', which is no pair of names");
+  CHECK(problem_of("select", {{"rename", "name="}}) == "rename has 'name=', which is no pair of names");
   CHECK(problem_of("select", {{"rename", "name"}}) == "rename has 'name', which is no pair of names");
   CHECK(problem_of("select", {{"rename", "name=a,name=b"}}) == "rename names a column twice in 'name=b'");
   CHECK(problem_of("select", {{"drop", "name,,mean"}}) == "drop has an empty name");
+  CHECK(problem_of("select", {{"drop", "name,"}}) == "drop has an empty name");
   CHECK(problem_of("select", {{"drop", "name,name"}}) == "drop names 'name' twice");
   CHECK(problem_of("explode", {{"lists", "quality"}}) == "column 'quality' of lists holds no lists but f32");
   CHECK(problem_of("explode", {{"lists", "mean"}, {"index", "name"}}) == "there is a column 'name' already");
@@ -118,6 +126,45 @@ TEST_CASE("rows whose lists do not go together are counted, and become none") {
   REQUIRE_MESSAGE(result.ok(), result.message);
   CHECK(result.batch().rows() == 3);
   CHECK(result.accounts.at("unequal_lists").count == 1);
+}
+
+TEST_CASE("columns of every type are renamed") {
+  const auto check = [](auto zero) {
+    using T = decltype(zero);
+    const std::string type = sluice::element_type<T>().name;
+    const testing::ParameterTexts parameters = {{"rename", "old=new"}};
+    const sluice::ArrivingColumns columns{"hit", {{"old", type}}};
+    const std::vector<T> numbers = {T{1}, T{2}, std::numeric_limits<T>::max()};
+    const testing::TestBatch batch = testing::BatchBuilder("hit", 3).column<T>("old", numbers).build();
+    const testing::Result result = testing::run_stage(decided("select", parameters, columns), batch).with(parameters).run();
+    REQUIRE_MESSAGE(result.ok(), result.message);
+    const auto values = result.batch().view().template column<T>("new");
+    CHECK_MESSAGE(std::vector<T>(values.begin(), values.end()) == numbers, type);
+  };
+  check(std::int8_t{}), check(std::uint8_t{}), check(std::int16_t{}), check(std::uint16_t{}), check(std::int32_t{}), check(std::uint32_t{});
+  check(std::int64_t{}), check(std::uint64_t{}), check(float{}), check(double{});
+  const testing::ParameterTexts parameters = {{"rename", "old=new"}};
+  const testing::TestBatch batch = testing::BatchBuilder("hit", 2).text("old", {"a", "bc"}, "binary").build();
+  const testing::Result result = testing::run_stage(decided("select", parameters, {"hit", {{"old", "binary"}}}), batch).with(parameters).run();
+  REQUIRE_MESSAGE(result.ok(), result.message);
+  CHECK(result.problems.empty());
+  CHECK(result.batch().view().text("new")[1] == "bc");
+}
+
+TEST_CASE("rows of 262,144 elements leave at once") {
+  const std::vector<std::int8_t> half(std::size_t{1} << 17, 7), most(half.begin(), half.end() - 1);
+  const testing::ParameterTexts parameters = {{"lists", "old"}};
+  const sluice::ArrivingColumns columns{"hit", {{"old", "list<i8>"}}};
+  const auto sizes = [&](const std::vector<std::vector<std::int8_t>>& lists) {
+    const testing::TestBatch batch = testing::BatchBuilder("hit", std::ssize(lists)).list<std::int8_t>("old", lists).build();
+    const testing::Result result = testing::run_stage(decided("explode", parameters, columns), batch).with(parameters).run();
+    REQUIRE_MESSAGE(result.ok(), result.message);
+    std::vector<std::int64_t> rows;
+    for (const testing::TestBatch& out : result.batches) rows.push_back(out.rows());
+    return rows;
+  };
+  CHECK(sizes({half, half, {1}}) == std::vector<std::int64_t>{1 << 18, 1});
+  CHECK(sizes({half, most, {1}, {2}}) == std::vector<std::int64_t>{1 << 18, 1});
 }
 
 TEST_CASE("the stages keep the contract of all stages") {

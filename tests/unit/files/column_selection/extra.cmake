@@ -1,4 +1,4 @@
 # SPDX-License-Identifier: MIT
 # SPDX-FileCopyrightText: The sluice authors
 # The tests run the stages as the program would.
-add_dependencies(unit_column_selection column_selection sluice ${plugins})
+add_dependencies(unit_column_selection column_selection)

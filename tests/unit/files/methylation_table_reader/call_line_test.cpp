@@ -56,6 +56,42 @@ TEST_CASE("a table becomes one row per read and alignment") {
   CHECK(rows.text("contig")[3] == "chr2");
 }
 
+TEST_CASE("a line whose position, read, contig or strand is another begins a row, and position 0 is one") {
+  const Result result = read(header +
+                             "c\t+\t0\t0\tr\t1\t1\t0\t1\t1\tA\n"
+                             "c\t+\t1\t1\tr\t1\t1\t0\t1\t1\tA\n"
+                             "c\t+\t1\t1\tr\t1\t1\t0\t1\t1\tA\n"
+                             "c\t-\t2\t2\tr\t1\t1\t0\t1\t1\tA\n"
+                             "c\t-\t3\t3\tr\t1\t1\t0\t1\t1\tA\n"
+                             "d\t-\t4\t4\tr\t1\t1\t0\t1\t1\tA\n"
+                             "d\t-\t5\t5\ts\t1\t1\t0\t1\t1\tA\n");
+  REQUIRE_MESSAGE(result.ok(), result.message);
+  std::string sizes;
+  const auto starts = result.batch().view().list<std::int64_t>("site_start");
+  for (std::int64_t row = 0; row < result.rows(); ++row) sizes += std::to_string(starts[row].size());
+  CHECK(sizes == "21211");
+  CHECK(starts[0][0] == 0);
+}
+
+TEST_CASE("a batch is full by the bytes of names, numbers and sequences") {
+  // A line takes 16 bytes of places, 4 of motifs, 8 of likelihoods and its sequence with a newline; a row's first line the two names beside.
+  const std::string line = "chr1\t+\t10\t10\tread\t1\t1\t0\t1\t1\tACGTA\n";
+  std::string text = header;
+  for (int i = 0; i < 6; ++i) text += line;
+  const TableFile file(text);
+  const auto rows = [&](std::uint64_t bytes) {
+    std::string sizes;
+    for (const TestBatch& batch :
+         run_stage<MethylationTableReader>().with({{"path", file.path()}}).target_work(1e9).target_bytes(bytes).run().batches)
+      sizes += std::to_string(batch.rows());
+    return sizes;
+  };
+  constexpr std::uint64_t of_row = 16 + 4 + 8 + 6 + 8;
+  CHECK(rows(1) == "111111");
+  CHECK(rows(3 * of_row) == "33");
+  CHECK(rows(3 * of_row + 1) == "42");
+}
+
 TEST_CASE("version 1, other orders of columns and Windows line ends are read, too") {
   const Result old = read(
       "chromosome\tstart\tend\tread_name\tlog_lik_ratio\tlog_lik_methylated\tlog_lik_unmethylated\tnum_calling_strands\tnum_cpgs\tsequence\r\n"
@@ -63,6 +99,15 @@ TEST_CASE("version 1, other orders of columns and Windows line ends are read, to
   REQUIRE_MESSAGE(old.ok(), old.message);
   CHECK(old.batch().view().list<std::int32_t>("site_motifs")[0][0] == 2);
   CHECK(read("sequence\tnum_motifs\tlog_lik_unmethylated\tlog_lik_ratio\tread_name\tend\tstart\tchromosome\nCG\t1\t-1\t2\tr\t5\t5\tc\n").rows() == 1);
+}
+
+TEST_CASE("a line of a table without strands is forward, whatever was read before") {
+  TableColumns columns;
+  REQUIRE(columns.parse("chromosome\tstart\tend\tread_name\tlog_lik_ratio\tlog_lik_unmethylated\tnum_motifs").empty());
+  CallLine call;
+  call.strand = Strand::reverse;
+  CHECK(parse_call("c\t1\t2\tr\t1\t1\t1", columns, call).empty());
+  CHECK(call.strand == Strand::forward);
 }
 
 TEST_CASE("tables one after the other are one table, whatever their versions") {
@@ -91,6 +136,7 @@ TEST_CASE("bad tables are refused with their place") {
   CHECK(read("").logged("is empty"));
   CHECK(read(header + body.substr(0, body.size() - 1)).logged("ends inside a line"));
   CHECK(read("chromosome\tstart\n").message.find("no column 'end'") != std::string::npos);
+  CHECK(read("start\tend\tread_name\tlog_lik_ratio\tlog_lik_unmethylated\tnum_motifs\n").message.find("no column 'chromosome'") != std::string::npos);
   CHECK(read(header).rows() == 0);
   const auto message = [](const std::string& line) { return read(header + body + line + "\n").message; };
   CHECK(message("chr1\t+\t10").find("calls.tsv:7: 3 columns instead of 11") != std::string::npos);
@@ -117,6 +163,8 @@ TEST_CASE("tables of frequencies become sites, also several one after the other"
   REQUIRE_MESSAGE(result.ok(), result.message);
   CHECK(result.rows() == 4);
   const auto rows = result.batches[0].view();
+  CHECK(rows.text("contig")[1] == "chr1");
+  CHECK(rows.column<std::int64_t>("start")[1] == 10);
   CHECK(rows.column<std::int64_t>("end")[1] == 14);
   CHECK(rows.column<std::int32_t>("motifs")[1] == 2);
   CHECK(rows.column<std::int64_t>("called_sites")[0] == 3);
@@ -134,8 +182,16 @@ TEST_CASE("tables of frequencies become sites, also several one after the other"
                                       {"c\t1\t99999999999\t1\t1\t1\t1\tA", "end can't be"},
                                       {"c\t1\t1\t0\t1\t1\t1\tA", "num_motifs_in_group can't be '0'"},
                                       {"c\t1\t1\t1\t99999999999\t1\t1\tA", "called_sites can't be"},
+                                      {"c\t2\t1\t1\t1\t1\t1\tA", "end can't be '1'"},
+                                      {"c\t1\t4294967297\t1\t1\t1\t1\tA", "end can't be '4294967297'"},
+                                      {"c\t1\t1\t1\t-1\t1\t1\tA", "called_sites can't be '-1'"},
+                                      {"c\t1\t1\t1\t4294967296\t1\t1\tA", "called_sites can't be '4294967296'"},
+                                      {"c\t1\t1\t1\t1\t-1\t1\tA", "called_sites_methylated can't be '-1'"},
                                       {"c\t1\t1\t1\t1\t2\t1\tA", "called_sites_methylated can't be '2'"}})
     CHECK(message(frequency_header + frequency_body + line + "\n").find(":4: " + std::string(problem)) != std::string::npos);
+  // What is just possible: a group of 2^32 - 1 bases, and as many calls.
+  for (const char* line : {"c\t0\t0\t1\t0\t0\t0\tA", "c\t1\t4294967296\t1\t4294967295\t4294967295\t1\tA"})
+    CHECK(message(frequency_header + line + "\n").empty());
 }
 
 TEST_CASE("methylation_table_reader keeps the contract of all stages") {
@@ -144,6 +200,32 @@ TEST_CASE("methylation_table_reader keeps the contract of all stages") {
                                            {{"methylation_table_reader", {.parameters = {{"path", calls.path()}}}},
                                             {"frequency_table_reader", {.parameters = {{"path", frequencies.path()}}}}}) ==
         std::vector<std::string>{});
+}
+
+TEST_CASE("both tables are read from any row on, also behind another first line") {
+  const std::string old =
+      "chromosome\tstart\tend\tread_name\tlog_lik_ratio\tlog_lik_methylated\tlog_lik_unmethylated\tnum_calling_strands\tnum_cpgs\tsequence\n"
+      "chr3\t10\t12\tread9\t1.25\t-100.50\t-101.75\t1\t2\tAACGCGT\n"
+      "chr3\t10\t12\tread8\t1.25\t-100.50\t-101.75\t1\t2\tAACGCGT\n";
+  const TableFile calls(header + body + old + header + body);
+  const auto check = [](const sluice::testing::StageUnderTest& source, const TableFile& file) {
+    const auto prepare = [&](const sluice::testing::StageUnderTest& stage) {
+      return sluice::testing::StageRun(stage, {}).with({{"path", file.path()}}).target_work(1);
+    };
+    CHECK(sluice::testing::source_problems(source, prepare) == std::vector<std::string>{});
+  };
+  check(sluice::testing::stage_of<MethylationTableReader>(), calls);
+  const TableFile frequencies(frequency_header + frequency_body + frequency_header + frequency_body);
+  check(sluice::testing::stage_of<FrequencyTableReader>(), frequencies);
+  const auto sizes = [&](double work) {
+    std::string text;
+    for (const TestBatch& batch : run_stage<FrequencyTableReader>().with({{"path", frequencies.path()}}).target_work(work).run().batches)
+      if (batch.rows() > 0) text += std::to_string(batch.rows());
+    return text;
+  };
+  CHECK(sizes(0) == "1111");
+  CHECK(sizes(2) == "22");
+  CHECK(sizes(3) == "31");
 }
 
 TEST_CASE("every ratio of f5c's table survives reading") {

@@ -59,6 +59,23 @@ TEST_CASE("a read with too few qualities fails and the others are written") {
   CHECK(result.files.at("x") == "@b\nT\n+\nI\n");
 }
 
+TEST_CASE("tags stand behind the name, until the first that is none") {
+  using namespace std::string_literals;
+  const TestBatch tagged = BatchBuilder("read", 4)
+                               .text("read_id", {"a", "b", "c", "d"})
+                               .text("bases", {"A", "C", "G", "T"})
+                               .text("qualities", {"!", "!", "!!", "!"})
+                               .text("tags", {"NMC\x05"s + "RGZgroup\0"s, "", "NMC\x05"s, "NMC\x05"s + "XXi\x01"s}, "binary")
+                               .build();
+  const auto written = [&](const ParameterTexts& more) {
+    ParameterTexts all = more;
+    all.insert({"output", "x"});
+    return run_stage(stage_of(plugin(), "fastq_writer"), tagged).with(all).run().files.at("x");
+  };
+  CHECK(written({{"tag_comments", true}}) == "@a\tNM:i:5\tRG:Z:group\nA\n+\n!\n@b\nC\n+\n!\n@d\tNM:i:5\nT\n+\n!\n");
+  CHECK(written({}) == "@a\nA\n+\n!\n@b\nC\n+\n!\n@d\nT\n+\n!\n");
+}
+
 TEST_CASE("contigs are cut into lines") {
   const TestBatch contigs = BatchBuilder("contig", 3).text("name", {"one", "two", "none"}).text("bases", {"ACGTA", "ACGT", ""}).build();
   CHECK(run_stage(stage_of(plugin(), "fasta_writer"), contigs).with({{"output", "x"}, {"line_length", 2}}).run().files.at("x") ==

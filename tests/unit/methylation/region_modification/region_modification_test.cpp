@@ -103,6 +103,39 @@ TEST_CASE("how probable a difference is by chance") {
   CHECK(difference_by_chance({1, 5, 0, 0}, {1, 7, 0, 0}) == doctest::Approx(1));
 }
 
+TEST_CASE("a later sample has the probability of its difference, and regions with sites are counted") {
+  const testing::TemporaryFolder folder;
+  const std::string path = folder.path() + "/regions.bed";
+  std::ofstream(path) << "a\t5\t10\tboth\na\t0\t4\tnone\nb\t0\t11\tother\n";
+  const testing::Result result = testing::run_stage(testing::stage_of(plugin(), "region_modification"), rows()).with({{"regions", path}}).run();
+  REQUIRE_MESSAGE(result.ok(), result.message);
+  CHECK(result.outcomes.at("regions with sites") == std::pair<std::uint64_t, std::uint64_t>{2, 3});
+  int compared = 0;
+  for (const testing::TestBatch& batch : result.batches)
+    for (std::int64_t row = 0; row < batch.rows(); ++row) {
+      const auto view = batch.view();
+      const double chance = view.column<double>("p_value")[static_cast<std::size_t>(row)];
+      const bool is_later = view.text("name")[row] == "both" && view.text("sample")[row] == "y";
+      compared += is_later ? 1 : 0;
+      if (!is_later) CHECK(std::isnan(chance));
+      if (!is_later) continue;
+      // 5 of 8 calls and 1 of 5: 2 sum n ln(n / expected), expected from 6 of 13.
+      const double g =
+          2 * (5 * std::log(5 / (8 * 6 / 13.0)) + 3 * std::log(3 / (8 * 7 / 13.0)) + std::log(1 / (5 * 6 / 13.0)) + 4 * std::log(4 / (5 * 7 / 13.0)));
+      CHECK(chance == doctest::Approx(std::erfc(std::sqrt(g / 2))).epsilon(1e-9));
+    }
+  CHECK(compared == 1);
+}
+
+TEST_CASE("sums go on behind an interruption") {
+  const testing::TemporaryFolder folder;
+  const std::string path = folder.path() + "/regions.bed";
+  std::ofstream(path) << "a\t0\t9\tfirst\na\t5\t10\tboth\nb\t0\t11\n";
+  const std::vector<testing::TestBatch> batches = {rows(), rows(1), rows(2)};
+  const auto run = testing::run_stage(testing::stage_of(plugin(), "region_modification"), batches).with({{"regions", path}});
+  for (const std::string& problem : testing::resume_problems(run)) FAIL_CHECK(problem);
+}
+
 TEST_CASE("the stage keeps the contract of all stages") {
   const testing::TemporaryFolder folder;
   std::ofstream(folder.path() + "/regions.bed") << "a\t0\t9\tfirst\na\t5\t10\tboth\n";
