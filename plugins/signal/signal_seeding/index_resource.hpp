@@ -46,6 +46,7 @@ class SquiggleIndexResource {
         .gives("bucket_begin", "list<u32>", "first entry of each bucket, from its block's on")
         .gives("entry", "list<u32>", "check << position_bits | column of a run's last event, lower 32 bits")
         .gives("entry_high", "list<u8>", "upper 8 bits; empty if there are none")
+        .gives("seed_present", "list<u64>", "a bit for each seed: it has an entry; empty: not known")
         .gives("strand_begin", "list<i64>", "first column of each strand of each target, and the end of the last")
         .gives("symbol_border", "list<i16>", "levels that part the symbols, steps of 1/64")
         .gives("columns_per_event", "list<f64>", "one number: k-mers of an event, mean");
@@ -85,6 +86,7 @@ class SquiggleIndexResource {
     give("bucket_begin", index->bucket_begin.span());
     give("entry", index->entry.span());
     give("entry_high", index->entry_high.span());
+    give("seed_present", index->seed_present.span());
     give("strand_begin", std::span(index->strand_begin));
     give("symbol_border", std::span(index->borders));
     give("columns_per_event", std::span(index->columns_per_event));
@@ -124,6 +126,7 @@ inline SquiggleIndexView index_view(const Batch& resource) {
   view.bucket_begin = resource.list<std::uint32_t>("bucket_begin")[0];
   view.entry = resource.list<std::uint32_t>("entry")[0];
   view.entry_high = resource.list<std::uint8_t>("entry_high")[0];
+  view.seed_present = resource.list<std::uint64_t>("seed_present")[0];
   view.strand_begin = resource.list<std::int64_t>("strand_begin")[0];
   const auto columns_per_event = resource.list<double>("columns_per_event")[0];
   if (!columns_per_event.empty()) view.columns_per_event = columns_per_event[0];

@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "signal_seeding/seed_rules.hpp"
 #include "signal_seeding/signal_events.hpp"
 #include "signal_seeding/squiggle_index.hpp"
 
@@ -31,39 +32,51 @@ struct Anchor {
   friend auto operator<=>(const Anchor&, const Anchor&) = default;
 };
 
+// What all reads are looked up with. The index outlives it.
+struct Seeding {
+  Seeding(const SeedingParameters& seeding_parameters, const SquiggleIndexView& view)
+      : parameters(seeding_parameters), index(view), symbols(symbol_table(view.borders, seeding_parameters.uncertainty)) {}
+  SeedingParameters parameters;
+  SquiggleIndexView index;
+  SymbolTable symbols;
+};
+
 // One read, whose signal comes in pieces. Where it is cut makes no difference to any anchor.
 class ReadSeeds {
  public:
-  explicit ReadSeeds(const SeedingParameters& parameters) : parameters_(parameters), events_(parameters.segmentation) {}
+  // `seeding` outlives the read.
+  explicit ReadSeeds(const Seeding& seeding) : seeding_(&seeding), events_(seeding.parameters.segmentation) {}
   void restart();
-  // The anchors of the read so far are in anchors() after this, ascending.
-  void take(std::span<const std::int16_t> samples, const SquiggleIndexView& index);
-  std::span<const Anchor> anchors() const { return anchors_; }
+  void take(std::span<const std::int16_t> samples);
+  // All anchors of the read so far, ascending.
+  void copy_anchors(std::vector<Anchor>& to);
   // Of these those that may follow another one, or be followed, in a chain.
   void copy_chainable(std::vector<Anchor>& to);
-  // Of the read so far, as reference columns: the events times the columns that an event has in the reference.
-  std::int32_t columns(const SquiggleIndexView& index) const { return column_of(events_seen_, index); }
+  // Events of the read so far, on the scale of the anchors' places on it.
+  std::int32_t length() const { return read_length(events_seen_, seeding_->index.columns_per_event); }
 
  private:
-  struct Symbol {
-    std::uint8_t symbol = 0, other = 0;
-    std::int16_t distance = 0;  // to the border between both; large if there is only one
+  // A seed that is looked up.
+  struct LookUp {
+    std::uint64_t bucket = 0, check = 0, event = 0, end = 0;
   };
-  Symbol symbol_of(std::int32_t level, const SquiggleIndexView& index) const;
-  void look_up_run(const SquiggleIndexView& index);
-  void look_up(const SeedPlace& place, const SquiggleIndexView& index);
-  static std::int32_t column_of(std::int64_t event, const SquiggleIndexView& index) {
-    return static_cast<std::int32_t>(static_cast<double>(event) * index.columns_per_event);
-  }
+  void add_run();
+  void look_up();
+  template <class EntryAt>
+  void find_entries(const LookUp& seed, EntryAt entry_at);
+  void choose_by_diagonal();
+  void sort_chosen(std::vector<Anchor>& to);
 
-  SeedingParameters parameters_;
+  const Seeding* seeding_;
   SignalEvents events_;
-  std::vector<std::int16_t> levels_;  // of the events of one piece
-  std::vector<Symbol> run_;           // of the last events, as many as a seed has
-  std::vector<SeedPlace> places_;     // of the seeds of one run
+  std::vector<std::int16_t> levels_;         // of the events of one piece
+  std::vector<Symbol> run_;                  // of the last events, the newest behind; twice as many as a seed has at most
+  std::vector<LookUp> look_ups_;             // some runs' seeds, until their entries are asked for
+  std::vector<std::uint64_t> words_;         // anchors of the read so far, in the order of its events
+  std::vector<std::uint64_t> chosen_;        // of these those that count
+  std::vector<std::uint64_t> once_, twice_;  // bits by bin of diagonals
+  std::vector<Anchor> sorted_;
   std::int64_t events_seen_ = 0;
-  std::vector<Anchor> anchors_;
-  std::vector<std::uint8_t> chainable_;  // by anchor
 };
 
 }  // namespace sluice::signal_seeding

@@ -14,29 +14,15 @@ void SignalEvents::restart() {
   event_.clear();
 }
 
-// Welch's statistic, squared, with a floor under the variance: that of three samples is often none.
-float SignalEvents::statistic(std::size_t border) const {
-  const auto window = static_cast<std::size_t>(parameters_.window);
-  std::int32_t sum[2] = {0, 0}, squares[2] = {0, 0};
-  for (std::size_t i = 0; i < window; ++i)
-    for (const std::size_t side : {std::size_t{0}, std::size_t{1}}) {
-      const std::int32_t sample = samples_[border - window + side * window + i];
-      sum[side] += sample;
-      squares[side] += sample * sample;
-    }
-  const std::int32_t n = parameters_.window, difference = sum[1] - sum[0];
-  // Both sums of squared distances times n.
-  const std::int32_t spread = n * (squares[0] + squares[1]) - sum[0] * sum[0] - sum[1] * sum[1];
-  const std::int32_t floor = 2 * n * n * parameters_.noise * parameters_.noise;
-  return static_cast<float>(difference) * static_cast<float>(difference) * static_cast<float>(n) / static_cast<float>(std::max(spread, floor));
-}
-
 void SignalEvents::take(std::span<const std::int16_t> samples, std::vector<std::int16_t>& levels) {
   // No normalisation gives more; what somebody else gives must not overflow the sums.
   constexpr auto limit = static_cast<std::int16_t>(squiggle_sample_limit);
   for (const std::int16_t sample : samples) samples_.push_back(std::clamp(sample, static_cast<std::int16_t>(-limit), limit));
   const auto window = static_cast<std::size_t>(parameters_.window);
-  while (statistic_.size() + window <= samples_.size()) statistic_.push_back(statistic_.size() < window ? 0.0F : statistic(statistic_.size()));
+  while (statistic_.size() + window <= samples_.size()) {
+    const std::size_t border = statistic_.size();
+    statistic_.push_back(border < window ? 0.0F : border_statistic(&samples_[border - window], parameters_.window, parameters_.noise));
+  }
   // A border is the best of those less than a window away, of equal ones the first.
   for (; looked_at_ + window <= statistic_.size(); ++looked_at_) {
     const float here = statistic_[looked_at_];
@@ -64,7 +50,7 @@ void SignalEvents::cut(std::size_t border, std::vector<std::int16_t>& levels) {
   const auto count = static_cast<std::int32_t>(border - segment_);
   segment_ = border;
   if (count == 0) return;
-  const auto level = static_cast<std::int32_t>(sum / count);
+  const std::int32_t level = mean_level(sum, count);
   if (event_.takes(level)) return event_.add(level, count);
   if (!event_.empty()) levels.push_back(static_cast<std::int16_t>(event_.level()));
   event_.begin(level, count);

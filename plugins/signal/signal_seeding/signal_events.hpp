@@ -9,28 +9,38 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
+#include <sluice/host_device.hpp>
 #include <span>
 #include <vector>
 
 namespace sluice::signal_seeding {
 
+// Rounded towards zero. Most are of numbers that fit 32 bits, whose division is several times faster.
+SLUICE_HOST_DEVICE constexpr std::int32_t mean_level(std::int64_t sum, std::int64_t count) {
+  if (static_cast<std::int32_t>(sum) == sum && static_cast<std::int32_t>(count) == count)
+    return static_cast<std::int32_t>(sum) / static_cast<std::int32_t>(count);
+  return static_cast<std::int32_t>(sum / count);
+}
+
 // A level that is kept up while what follows is like it.
 class MergingEvent {
  public:
-  explicit MergingEvent(std::int32_t least_difference) : least_difference_(least_difference) {}
-  bool empty() const { return weight_ == 0; }
+  SLUICE_HOST_DEVICE explicit constexpr MergingEvent(std::int32_t least_difference) : least_difference_(least_difference) {}
+  SLUICE_HOST_DEVICE constexpr bool empty() const { return weight_ == 0; }
   // Mean of what has been added, rounded towards zero.
-  std::int32_t level() const { return level_; }
-  bool takes(std::int32_t level) const { return !empty() && std::abs(level - level_) < least_difference_; }
-  void add(std::int32_t level, std::int32_t weight) {
+  SLUICE_HOST_DEVICE constexpr std::int32_t level() const { return level_; }
+  SLUICE_HOST_DEVICE constexpr bool takes(std::int32_t level) const {
+    const std::int32_t difference = level - level_;
+    return !empty() && difference < least_difference_ && -difference < least_difference_;
+  }
+  SLUICE_HOST_DEVICE constexpr void add(std::int32_t level, std::int32_t weight) {
     sum_ += std::int64_t{level} * weight;
     weight_ += weight;
-    level_ = static_cast<std::int32_t>(sum_ / weight_);
+    level_ = mean_level(sum_, weight_);
   }
   // Forgets what it was.
-  void clear() { weight_ = 0; }
-  void begin(std::int32_t level, std::int32_t weight) {
+  SLUICE_HOST_DEVICE constexpr void clear() { weight_ = 0; }
+  SLUICE_HOST_DEVICE constexpr void begin(std::int32_t level, std::int32_t weight) {
     level_ = level;
     sum_ = std::int64_t{level} * weight;
     weight_ = weight;
@@ -48,6 +58,23 @@ struct SegmentationParameters {
   std::int32_t least_difference = 22;  // of two events that follow each other; steps of 1/64
 };
 
+// Welch's statistic, squared, of the border before samples[window], with a floor under the variance: that of three samples is often none. Looks at
+// 2 * window samples.
+SLUICE_HOST_DEVICE constexpr float border_statistic(const std::int16_t* samples, std::int32_t window, std::int32_t noise) {
+  std::int32_t before = 0, after = 0, squares = 0;
+  for (std::int32_t i = 0; i < window; ++i) {
+    const std::int32_t left = samples[i], right = samples[window + i];
+    before += left;
+    after += right;
+    squares += left * left + right * right;
+  }
+  const std::int32_t difference = after - before;
+  // Both sums of squared distances times n.
+  const std::int32_t spread = window * squares - before * before - after * after, floor = 2 * window * window * noise * noise;
+  return static_cast<float>(difference) * static_cast<float>(difference) * static_cast<float>(window) /
+         static_cast<float>(spread > floor ? spread : floor);
+}
+
 // Cuts signal that comes in pieces. Where it is cut into pieces makes no difference to any event.
 class SignalEvents {
  public:
@@ -57,7 +84,6 @@ class SignalEvents {
   void take(std::span<const std::int16_t> samples, std::vector<std::int16_t>& levels);
 
  private:
-  float statistic(std::size_t border) const;
   void cut(std::size_t border, std::vector<std::int16_t>& levels);
 
   SegmentationParameters parameters_;

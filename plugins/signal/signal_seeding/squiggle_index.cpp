@@ -79,7 +79,7 @@ struct Symbols {
 struct Seed {
   std::uint64_t bucket = 0, entry = 0;
 };
-// seed(Seed) for the seeds whose first event begins in a piece.
+// seed(Seed, its run) for the seeds whose first event begins in a piece.
 template <class Take>
 void for_each_seed(const Piece& piece, const SeedForm& form, std::int32_t least_difference, const Symbols& symbols, Take&& seed) {
   const std::uint64_t mask = (std::uint64_t{1} << static_cast<unsigned>(form.seed_bits())) - 1;
@@ -92,7 +92,7 @@ void for_each_seed(const Piece& piece, const SeedForm& form, std::int32_t least_
         if (++known < form.run) return;
         const SeedPlace place = seed_place(run, form);
         const auto column = static_cast<std::uint64_t>(piece.strand->first_column + static_cast<std::int64_t>(first));
-        seed(Seed{place.bucket, place.check << static_cast<unsigned>(form.position_bits) | column});
+        seed(Seed{place.bucket, place.check << static_cast<unsigned>(form.position_bits) | column}, run);
       },
       [&] { known = 0; });
 }
@@ -122,6 +122,16 @@ void sort_block(SquiggleIndex& index, std::size_t block, std::span<const std::ui
   for (std::size_t bucket = 0; bucket < static_cast<std::size_t>(bucket_block); ++bucket)
     std::sort(sorted.begin() + bucket_begin[bucket], sorted.begin() + next[bucket]);
   for (std::uint64_t i = 0; i < count; ++i) index.set_entry(from + i, sorted[i]);
+}
+
+std::uint64_t present_words(const SeedForm& form) {
+  if (form.seed_bits() > most_present_bits) return 0;
+  return std::max<std::uint64_t>(1, (std::uint64_t{1} << static_cast<unsigned>(form.seed_bits())) / 64);
+}
+void set_present(SquiggleIndex& index, std::uint64_t run) {
+  const std::uint64_t bit = std::uint64_t{1} << run % 64;
+  const std::atomic_ref word(index.seed_present[run / 64]);
+  if ((word.load(std::memory_order_relaxed) & bit) == 0) word.fetch_or(bit, std::memory_order_relaxed);
 }
 
 struct LevelCounts {
@@ -157,11 +167,6 @@ SeedForm seed_form(std::int64_t columns, const IndexParameters& parameters) {
   return form;
 }
 
-SeedPlace seed_place(std::uint64_t run, const SeedForm& form) {
-  const std::uint64_t mixed = minimizer_hash(run, (std::uint64_t{1} << static_cast<unsigned>(form.seed_bits())) - 1);
-  return {mixed & ((std::uint64_t{1} << static_cast<unsigned>(form.bucket_bits)) - 1), mixed >> static_cast<unsigned>(form.bucket_bits)};
-}
-
 std::vector<Strand> strands_of(const SquiggleReferenceView& reference) {
   std::vector<Strand> strands;
   std::int64_t column = 0;
@@ -179,7 +184,8 @@ std::uint64_t index_bytes(std::int64_t columns, const IndexParameters& parameter
   const SeedForm form = seed_form(columns, parameters);
   // 0.85 events a column, by the parameters' own merging.
   const double entries = 0.85 * static_cast<double>(columns);
-  return static_cast<std::uint64_t>(entries * (form.entry_bits() > 32 ? 5 : 4)) + (std::uint64_t{4} << static_cast<unsigned>(form.bucket_bits));
+  return static_cast<std::uint64_t>(entries * (form.entry_bits() > 32 ? 5 : 4)) + (std::uint64_t{4} << static_cast<unsigned>(form.bucket_bits)) +
+         8 * present_words(form);
 }
 
 SquiggleIndex build_index(std::span<const Strand> strands, const IndexParameters& parameters, const ForEach& for_each) {
@@ -217,9 +223,13 @@ SquiggleIndex build_index(std::span<const Strand> strands, const IndexParameters
   // Seeds go to their blocks first, and to their buckets within each block, so that what is written to stays in the cache.
   const std::size_t buckets = std::size_t{1} << static_cast<unsigned>(form.bucket_bits), blocks = buckets / bucket_block;
   std::vector<std::uint64_t> block_end(blocks + 1, 0);
+  index.seed_present.resize(present_words(form));
   for_each(pieces.size(), [&](std::size_t p) {
     std::vector<std::uint32_t> count(blocks, 0);
-    for_each_seed(pieces[p], form, parameters.least_difference, symbols, [&](const Seed& seed) { ++count[seed.bucket / bucket_block]; });
+    for_each_seed(pieces[p], form, parameters.least_difference, symbols, [&](const Seed& seed, std::uint64_t run) {
+      ++count[seed.bucket / bucket_block];
+      if (index.seed_present.size() > 0) set_present(index, run);
+    });
     for (std::size_t block = 0; block < blocks; ++block) std::atomic_ref(block_end[block + 1]).fetch_add(count[block], std::memory_order_relaxed);
   });
   std::partial_sum(block_end.begin(), block_end.end(), block_end.begin());
@@ -236,7 +246,7 @@ SquiggleIndex build_index(std::span<const Strand> strands, const IndexParameters
     auto& end_in_piece = workspace->end_in_piece;
     seeds.clear();
     end_in_piece.assign(blocks + 1, 0);
-    for_each_seed(pieces[p], form, parameters.least_difference, symbols, [&](const Seed& seed) {
+    for_each_seed(pieces[p], form, parameters.least_difference, symbols, [&](const Seed& seed, std::uint64_t) {
       seeds.push_back(seed);
       ++end_in_piece[seed.bucket / bucket_block + 1];
     });

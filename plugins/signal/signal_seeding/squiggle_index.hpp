@@ -10,11 +10,15 @@
 // A seed is mixed and cut into a bucket's number and a check. A bucket's entries lie side by side, check << position_bits | column of the first k-mer
 // of the run's last event, ascending: 32 bits an entry if they fit, else 40, in two arrays. The first entry of a bucket is 32 bits relative to that
 // of its block of 2^16 buckets. No limit but 40 bits of an entry; bytes a column are in README.md.
+//
+// Most seeds that are looked up are nowhere in the reference. Of seeds of up to 30 bits a bit each says so first: by the run itself, not
+// mixed, so that runs that differ in their last events are neighbours.
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <sluice/host_device.hpp>
 #include <sluice/minimizer_index.hpp>
 #include <sluice/page_array.hpp>
 #include <sluice/squiggle_reference.hpp>
@@ -33,12 +37,14 @@ struct IndexParameters {
 struct SeedForm {
   std::int32_t symbol_bits = 3, run = 8;
   std::int32_t bucket_bits = 22, position_bits = 24;
-  std::int32_t seed_bits() const { return symbol_bits * run; }
+  SLUICE_HOST_DEVICE constexpr std::int32_t seed_bits() const { return symbol_bits * run; }
   std::int32_t check_bits() const { return seed_bits() - bucket_bits; }
   std::int32_t entry_bits() const { return check_bits() + position_bits; }
 };
 // An entry has at most five bytes; a seed has room in a word.
 inline constexpr std::int32_t most_entry_bits = 40, most_seed_bits = 62;
+// Of seeds with more bits there is no array of present ones: it would take more than 128 MiB.
+inline constexpr std::int32_t most_present_bits = 30;
 // Twice to sixteen times as many seeds as columns, so that one is rarely found by chance; a bucket stands for two to four columns.
 SeedForm seed_form(std::int64_t columns, const IndexParameters& parameters);
 
@@ -46,7 +52,10 @@ SeedForm seed_form(std::int64_t columns, const IndexParameters& parameters);
 struct SeedPlace {
   std::uint64_t bucket = 0, check = 0;
 };
-SeedPlace seed_place(std::uint64_t run, const SeedForm& form);
+SLUICE_HOST_DEVICE constexpr SeedPlace seed_place(std::uint64_t run, const SeedForm& form) {
+  const std::uint64_t mixed = minimizer_hash(run, (std::uint64_t{1} << static_cast<unsigned>(form.seed_bits())) - 1);
+  return {mixed & ((std::uint64_t{1} << static_cast<unsigned>(form.bucket_bits)) - 1), mixed >> static_cast<unsigned>(form.bucket_bits)};
+}
 
 inline constexpr std::int64_t bucket_block = std::int64_t{1} << 16;
 
@@ -69,11 +78,13 @@ struct SquiggleIndexView {
   std::span<const std::uint32_t> bucket_begin;  // of each bucket, relative to its block; one more, 0, behind the last
   std::span<const std::uint32_t> entry;         // lower 32 bits
   std::span<const std::uint8_t> entry_high;     // upper 8 bits; empty: there are none
+  std::span<const std::uint64_t> seed_present;  // a bit for each seed, the first in the lowest bits; empty: not known
   std::span<const std::int64_t> strand_begin;   // first column of each strand, two strands a target, and the end of the last
   double columns_per_event = 1;
 
   // First entry of a bucket, or of the one behind the last.
   std::uint64_t begin_of(std::uint64_t bucket) const { return block_begin[bucket / bucket_block] + bucket_begin[bucket]; }
+  bool may_have(std::uint64_t run) const { return seed_present.empty() || (seed_present[run / 64] >> run % 64 & 1U) != 0; }
   std::uint64_t entry_at(std::uint64_t i) const { return entry_high.empty() ? entry[i] : std::uint64_t{entry_high[i]} << 32U | entry[i]; }
 };
 
@@ -86,6 +97,7 @@ struct SquiggleIndex {
   PageArray<std::uint32_t> bucket_begin;
   PageArray<std::uint32_t> entry;
   PageArray<std::uint8_t> entry_high;
+  PageArray<std::uint64_t> seed_present;
   std::vector<std::int64_t> strand_begin;
   void set_entry(std::uint64_t i, std::uint64_t value) {
     entry[i] = static_cast<std::uint32_t>(value);
@@ -99,6 +111,7 @@ struct SquiggleIndex {
             bucket_begin.span(),
             entry.span(),
             entry_high.span(),
+            seed_present.span(),
             strand_begin,
             columns_per_event.empty() ? 1.0 : columns_per_event[0]};
   }

@@ -12,6 +12,10 @@
 #include "signal_seeding/index_resource.hpp"
 #include "signal_seeding/seeding.hpp"
 
+#ifdef SLUICE_WITH_CUDA
+#include "signal_seeding/device_index.hpp"
+#endif
+
 namespace sluice::signal_seeding {
 namespace {
 
@@ -20,12 +24,12 @@ struct SeedingOptions : SeedingParameters {
   double least_statistic = segmentation.least_statistic;
 };
 
-SeedingParameters parameters_of(const SeedingOptions& options, const SquiggleIndexView& index) {
+Seeding seeding_of(const SeedingOptions& options, const SquiggleIndexView& index) {
   SeedingParameters parameters = options;
   parameters.segmentation.window = options.window;
   parameters.segmentation.least_statistic = static_cast<float>(options.least_statistic);
   parameters.segmentation.least_difference = index.least_difference;
-  return parameters;
+  return {parameters, index};
 }
 
 template <class Stage>
@@ -40,7 +44,8 @@ void describe_seeding(Describe<Stage>& d) {
   d.option("least_statistic", &SeedingOptions::least_statistic, "of a border: squared difference of the means over its variance").range(0, 1e6);
   d.option("uncertainty", &SeedingParameters::uncertainty, "an event this near to a border of symbols, in 1/64 standard deviations, may have either")
       .range(0, 252);
-  d.option("most_uncertain", &SeedingParameters::most_uncertain, "so many uncertain events of a run are tried with both symbols").range(0, 10);
+  d.option("most_uncertain", &SeedingParameters::most_uncertain, "so many uncertain events of a run are tried with both symbols")
+      .range(0, most_tried_events);
   d.option("most_occurrences", &SeedingParameters::most_occurrences, "seeds that are more frequent in the targets are left out").range(1, 1e6);
   d.option("most_distance", &SeedingParameters::most_distance, "anchors with no other so near on their strand are left out")
       .range(0, 1e9)
@@ -57,9 +62,9 @@ struct AnchorRows {
     for (std::size_t row = 0; row < rows; ++row) anchors[row].clear();
     length.assign(rows, 0);
   }
-  void set(std::size_t row, ReadSeeds& seeds, const SquiggleIndexView& index) {
+  void set(std::size_t row, ReadSeeds& seeds) {
     seeds.copy_chainable(anchors[row]);
-    length[row] = seeds.columns(index) + 1;
+    length[row] = seeds.length();
   }
   void give(const Call& call, Output& out) const {
     const Buffer offsets = out.offsets([&](std::int64_t row) { return anchors[static_cast<std::size_t>(row)].size(); });
@@ -86,32 +91,99 @@ class SignalSeeding {
         "between two "
         "symbols is tried with both. Anchors are in the form that the stage chaining takes. Without an index (search = sdtw) there are none.");
     describe_seeding(d);
+#ifdef SLUICE_WITH_CUDA
+    d.implementation<&SignalSeeding::process_cuda>("cuda", "a block cuts a read into events, a warp looks up the runs of an event");
+#endif
   }
   SignalSeeding(const Setup& setup, const Parameters& options)
-      : index_(setup.resource("index")), by_seeds_(is_by_seeds(index_)), view_(index_view(index_)), parameters_(parameters_of(options, view_)) {}
+      : index_(setup.resource("index")), by_seeds_(is_by_seeds(index_)), seeding_(seeding_of(options, index_view(index_))) {}
+
+#ifdef SLUICE_WITH_CUDA
+  // Without an index nothing is to be done.
+  bool offers(std::string_view device) const { return device != "cuda" || by_seeds_; }
+#endif
+
+  Estimate estimate(const Batch& in) const {
+    // About an anchor a sample is found among random targets, of which half stay; working memory is a device's.
+    constexpr std::uint64_t output_bytes_of_sample = 10, working_bytes_of_sample = 48;
+    const auto offsets = in.list<std::int16_t>("query_sample").offsets();
+    Estimate e;
+    for (std::size_t row = 0; row + 1 < offsets.size(); ++row) {
+      const auto samples = static_cast<double>(offsets[row + 1] - offsets[row]);
+      e.work += samples;
+      e.largest_row_work = std::max(e.largest_row_work, samples);
+    }
+    e.output_bytes = by_seeds_ ? static_cast<std::uint64_t>(e.work) * output_bytes_of_sample : 0;
+    e.scratch_bytes = by_seeds_ ? static_cast<std::uint64_t>(e.work) * working_bytes_of_sample : 0;
+    return e;
+  }
 
   void process(const Call& call, const Batch& in, Output& out) {
     const auto samples = in.list<std::int16_t>("query_sample");
     auto rows = rows_.take();
     rows->clear(static_cast<std::size_t>(in.rows()));
     call.parallel_for(by_seeds_ ? static_cast<std::size_t>(in.rows()) : 0, 4, [&](std::size_t begin, std::size_t end) {
-      ReadSeeds seeds(parameters_);
+      ReadSeeds seeds(seeding_);
       for (std::size_t i = begin; i < end && !call.cancelled(); ++i) {
         if (!in.ok(static_cast<std::int64_t>(i))) continue;
         seeds.restart();
-        seeds.take(samples[static_cast<std::int64_t>(i)], view_);
-        rows->set(i, seeds, view_);
+        seeds.take(samples[static_cast<std::int64_t>(i)]);
+        rows->set(i, seeds);
       }
     });
     rows->give(call, out);
   }
 
+#ifdef SLUICE_WITH_CUDA
+  void process_cuda(const Call& call, const Batch& in, Output& out) {
+    const sluice::cuda::DeviceCall device(call);
+    const auto samples = device.list<std::int16_t>(in, "query_sample");
+    const auto rows = static_cast<std::size_t>(in.rows());
+    const std::vector<std::int64_t> at = device.download(samples.offsets, rows + 1);
+    const sluice::cuda::Memory row_status = device.row_status(in);
+    cuda::DeviceReads reads{in.rows(), samples.offsets, samples.values, row_status.as<std::uint16_t>(), at.front(), at.back() - at.front()};
+    for (std::size_t row = 0; row < rows; ++row) reads.longest = std::max(reads.longest, at[row + 1] - at[row]);
+    std::vector<sluice::cuda::Memory> memory;  // until the device has done all
+    cuda::DeviceSeeding seeding(reads, index_on(call, device).tables, seeding_.parameters, launch(device, memory));
+    sluice::cuda::Memory length = device.allocate_array<std::int32_t>(rows);
+    const std::int64_t anchors = seeding.find(length.as<std::int32_t>());
+    const sluice::cuda::Memory offsets = device.allocate_array<std::int64_t>(rows + 1);
+    sluice::cuda::Memory x = device.allocate_array<std::uint64_t>(static_cast<std::size_t>(anchors));
+    sluice::cuda::Memory y = device.allocate_array<std::uint64_t>(static_cast<std::size_t>(anchors));
+    seeding.write(offsets.as<std::int64_t>(), x.as<std::uint64_t>(), y.as<std::uint64_t>());
+    if (anchors > 0) call.count("anchors", static_cast<double>(anchors));
+    device.add_column<std::int32_t>(out, "read_length", std::move(length));
+    device.add_list<std::uint64_t>(out, "anchor_x", offsets, std::move(x), anchors);
+    device.add_list<std::uint64_t>(out, "anchor_y", offsets, std::move(y), anchors);
+  }
+#endif
+
  private:
+#ifdef SLUICE_WITH_CUDA
+  static cuda::Launch launch(const sluice::cuda::DeviceCall& device, std::vector<sluice::cuda::Memory>& memory) {
+    cuda::Launch launch{.stream = device.stream()};
+    sluice::cuda::check(cudaDeviceGetAttribute(&launch.multiprocessors, cudaDevAttrMultiProcessorCount, device.ordinal()), "cudaDeviceGetAttribute");
+    launch.allocate = [&device, &memory](std::size_t bytes) { return memory.emplace_back(device.allocate(bytes)).get(); };
+    return launch;
+  }
+  // Where the index has no room the batch is done elsewhere.
+  const DeviceIndex& index_on(const Call& call, const sluice::cuda::DeviceCall& device) {
+    try {
+      return indexes_.get(device.ordinal(), [&] { return DeviceIndex(device, seeding_); });
+    } catch (const Failure& failure) {
+      if (failure.status() == SLUICE_ERROR_DEVICE_MEMORY) call.count("batches_without_room_for_the_index_on_the_device", 1);
+      throw;
+    }
+  }
+#endif
+
   Batch index_;
   bool by_seeds_;
-  SquiggleIndexView view_;
-  SeedingParameters parameters_;
+  Seeding seeding_;
   Workspaces<AnchorRows> rows_;
+#ifdef SLUICE_WITH_CUDA
+  sluice::cuda::PerDevice<DeviceIndex> indexes_;
+#endif
 };
 
 // One row a chunk of a read of a channel.
@@ -133,7 +205,7 @@ class SignalSeedingStream {
     d.reason("chunk_missing", "the chunk does not follow on the one before of its channel");
   }
   SignalSeedingStream(const Setup& setup, const Parameters& options)
-      : index_(setup.resource("index")), by_seeds_(is_by_seeds(index_)), view_(index_view(index_)), parameters_(parameters_of(options, view_)) {}
+      : index_(setup.resource("index")), by_seeds_(is_by_seeds(index_)), seeding_(seeding_of(options, index_view(index_))) {}
 
   void process(const Call& call, const Batch& in, Output& out) {
     rows_.clear(static_cast<std::size_t>(in.rows()));
@@ -166,8 +238,8 @@ class SignalSeedingStream {
             out.fail(static_cast<std::int64_t>(row), Reason::chunk_missing);
             continue;
           }
-          channel.seeds->take(samples[static_cast<std::int64_t>(row)], view_);
-          rows_.set(row, *channel.seeds, view_);
+          channel.seeds->take(samples[static_cast<std::int64_t>(row)]);
+          rows_.set(row, *channel.seeds);
           const bool ends = is_last_chunk[row] != 0 || chunk_index[row] == std::numeric_limits<std::int32_t>::max();
           channel.next_chunk = ends ? no_read : chunk_index[row] + 1;
         }
@@ -178,15 +250,14 @@ class SignalSeedingStream {
   Channel& channel_of(std::int32_t number) {
     if (Channel* const state = channels_.find(number)) return *state;
     Channel& state = channels_.take(number);
-    if (!state.seeds) state.seeds.emplace(parameters_);
+    if (!state.seeds) state.seeds.emplace(seeding_);
     state.next_chunk = no_read;
     return state;
   }
 
   Batch index_;
   bool by_seeds_;
-  SquiggleIndexView view_;
-  SeedingParameters parameters_;
+  Seeding seeding_;
   AnchorRows rows_;
   ChannelStates<Channel> channels_;  // while they have a read
   RowsByChannel rows_by_channel_;

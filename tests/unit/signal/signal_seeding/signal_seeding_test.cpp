@@ -68,9 +68,12 @@ std::vector<Strand> strands_of(const std::vector<Levels>& levels) {
 }
 
 std::vector<Anchor> anchors_of(std::span<const std::int16_t> samples, const SquiggleIndexView& index, std::size_t piece) {
-  ReadSeeds seeds((SeedingParameters()));
-  for (std::size_t at = 0; at < samples.size(); at += piece) seeds.take(samples.subspan(at, std::min(piece, samples.size() - at)), index);
-  return {seeds.anchors().begin(), seeds.anchors().end()};
+  const Seeding seeding({}, index);
+  ReadSeeds seeds(seeding);
+  for (std::size_t at = 0; at < samples.size(); at += piece) seeds.take(samples.subspan(at, std::min(piece, samples.size() - at)));
+  std::vector<Anchor> anchors;
+  seeds.copy_anchors(anchors);
+  return anchors;
 }
 
 }  // namespace
@@ -210,9 +213,11 @@ TEST_CASE("anchors that no chain of two can have are left out, all others stay")
   const std::vector<Levels> levels = two_strands(50000);
   const SquiggleIndex index = build_index(strands_of(levels), {}, one_after_the_other);
   const SeedingParameters parameters;
-  ReadSeeds seeds(parameters);
-  seeds.take(signal_of(std::span(levels[0]).subspan(49700, 300), 10), index.view());
-  std::vector<Anchor> kept;
+  const Seeding seeding(parameters, index.view());
+  ReadSeeds seeds(seeding);
+  seeds.take(signal_of(std::span(levels[0]).subspan(49700, 300), 10));
+  std::vector<Anchor> anchors, kept;
+  seeds.copy_anchors(anchors);
   seeds.copy_chainable(kept);
   const auto follows = [&](const Anchor& before, const Anchor& anchor) {
     if (anchor.x >> 32U != before.x >> 32U) return false;
@@ -221,12 +226,35 @@ TEST_CASE("anchors that no chain of two can have are left out, all others stay")
     return columns > 0 && columns <= parameters.most_distance && places > 0 && std::abs(columns - places) <= parameters.most_shift;
   };
   std::vector<Anchor> expected;
-  for (const Anchor& anchor : seeds.anchors())
-    if (std::ranges::any_of(seeds.anchors(), [&](const Anchor& other) { return follows(anchor, other) || follows(other, anchor); }))
+  for (const Anchor& anchor : anchors)
+    if (std::ranges::any_of(anchors, [&](const Anchor& other) { return follows(anchor, other) || follows(other, anchor); }))
       expected.push_back(anchor);
   CHECK(kept == expected);
   CHECK(kept.size() > 200);
-  CHECK(kept.size() < seeds.anchors().size());
+  CHECK(kept.size() < anchors.size());
+}
+
+TEST_CASE("an index knows which seeds it has, and looks no other one up") {
+  const std::vector<Levels> levels = two_strands(50000);
+  const SquiggleIndex index = build_index(strands_of(levels), {}, one_after_the_other);
+  REQUIRE(index.seed_present.size() * 64 == std::size_t{1} << static_cast<unsigned>(index.form.seed_bits()));
+  SquiggleIndexView view = index.view();
+  for (std::uint64_t seed = 0; seed < std::uint64_t{1} << 16; ++seed) {
+    const SeedPlace place = seed_place(seed, index.form);
+    bool found = false;
+    for (std::uint64_t i = view.begin_of(place.bucket); i < view.begin_of(place.bucket + 1); ++i)
+      found = found || view.entry_at(i) >> static_cast<unsigned>(index.form.position_bits) == place.check;
+    CHECK(view.may_have(seed) == found);
+  }
+  const Levels samples = signal_of(std::span(levels[1]).subspan(20000, 300), 13);
+  const std::vector<Anchor> anchors = anchors_of(samples, view, samples.size());
+  CHECK(anchors.size() > 200);
+  view.seed_present = {};
+  CHECK(anchors_of(samples, view, samples.size()) == anchors);
+  // Of large references it would take too much.
+  IndexParameters parameters;
+  parameters.run = 13;
+  CHECK(build_index(strands_of(two_strands(1000)), parameters, one_after_the_other).seed_present.size() == 0);
 }
 
 TEST_CASE("candidates surround the best chains, within their strand, and are one where they overlap") {
