@@ -191,8 +191,7 @@ class BaseAlignment {
           "all four together at most 127");
     if (const std::int32_t most = highest_penalty(p); p.mismatch > most || p.ambiguous > most)
       throw Failure::usage("mismatch = " + std::to_string(p.mismatch) + " and ambiguous = " + std::to_string(p.ambiguous) +
-                               " allow no alignment where gap_open + gap_extend = " + gap +
-                               ": a column must not cost more than two gaps of one base",
+                               " allow no alignment where gap_open + gap_extend = " + gap + ": a column must not cost more than two gaps of one base",
                            "give both at most " + std::to_string(most) + ", or raise gap_open");
     if (const std::int32_t most = highest_match(p); p.match > most)
       throw Failure::usage("match = " + std::to_string(p.match) + " is too much where gap_open + gap_extend = " + gap,
