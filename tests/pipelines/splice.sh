@@ -43,6 +43,33 @@ for option in "--threads 1" "--threads 7" "--batch-work 1" "--executor serial" "
 done
 echo "same bytes: threads, batches, executor"
 
+# ---- introns: a line for each of each read, and a table of them; the table is what the lines add up to, and known introns are told from others
+map --preset splice --reference genome.fa --reads noisy.fa --output beside.paf --junction-lines lines.bed --junctions table.bed --junc-bed junctions.bed
+[ "$(wc -l <lines.bed)" -gt 150 ] || fail "few introns are written: $(wc -l <lines.bed)"
+cut -f 1-3,5,6 lines.bed | sort | uniq -c | awk -v OFS='\t' '{ print $2, $3, $4, $5, $6, $1 }' | sort >counted
+cut -f 1-3,5-7 table.bed | sort | cmp - counted || fail "the table is not what the lines add up to"
+sort -c -k1,1 -k2,2n -k3,3n table.bed || fail "the table is not sorted"
+cut -f 2,3 junctions.bed | sort >known
+cut -f 2,3,8 table.bed | awk '$3 == 1' | cut -f 1,2 | sort | comm -12 - known | wc -l >right
+[ "$(cat right)" = "$(awk -F'\t' '$8 == 1' table.bed | wc -l)" ] && [ "$(cat right)" -gt 20 ] || fail "known introns: $(cat right)"
+cut -f 2,3,8 table.bed | awk '$3 == 0' | cut -f 1,2 | sort | comm -12 - known | cmp - /dev/null || fail "introns that are known are called new"
+awk -F'\t' '$6 == "+" && $4 == "GT-AG" { print $2 + 1 }' table.bed | head -5 | while read -r first; do
+  [ "$(grep -v '>' genome.fa | tr -d '\n' | cut -c "$first-$((first + 1))")" = GT ] || fail "the intron at $first does not begin with GT"
+done
+map --preset splice --format sam --reference genome.fa --reads noisy.fa --output beside.sam --junction-lines again.bed.gz --junctions again.tsv.gz --junc-bed junctions.bed --threads 1 --batch-work 1
+gzip -dc again.bed.gz | cmp - lines.bed || fail "other lines by one thread"
+gzip -dc again.tsv.gz | cmp - table.bed || fail "another table by one thread"
+# A second run over what the first one has found: the table and the lines are the same to it.
+"$make_test_input" spliced_reads 1 400 5000 >many.fa
+map --preset splice --cigar --reference genome.fa --reads many.fa --output first.paf --junctions many.bed --junction-lines many_lines.bed
+for pass1 in many.bed many_lines.bed; do
+  map --preset splice --cigar --reference genome.fa --reads many.fa --output second.paf --pass1 $pass1
+  [ -e passed.paf ] || cp second.paf passed.paf
+  cmp second.paf passed.paf || fail "--pass1 $pass1 gives other lines"
+done
+[ "$(diff first.paf passed.paf | grep -c '^>')" -gt 0 ] || fail "a second pass changes nothing"
+echo "introns: lines, table, second pass"
+
 # ---- options that do not fit
 expect_error() { # CODE TEXT OPTIONS...
   local code=$1 text=$2 got=0
@@ -112,6 +139,9 @@ difficult/endbonus_jump_hq.paf.gz|reads|--preset splice-hq --cigar --end-bonus 1
 difficult/short_jump.paf.gz|short|--preset splice --cigar --jump-bed @junctions.bed6
 gate/jump.paf|reads|--preset splice --cigar --cs --jump-bed @junction.bed
 END
+  map --preset splice --reference "$set/genome.fa" --reads "$set/reads.fa" --output now.paf --junction-lines now.bed
+  gzip -dc "$set/expected/write_junc.bed.gz" | cmp - now.bed || fail "expected/write_junc.bed.gz: other lines than minimap2's"
+  echo "minimap2's lines: expected/write_junc.bed.gz ($(wc -l <now.bed))"
 else
   echo "SKIPPED: no $shared, so the recorded lines were not compared"
 fi

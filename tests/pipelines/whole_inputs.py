@@ -148,21 +148,30 @@ write("windows.txt", b">a 3\nACGTACGTAA\nACGTACGTA\nACGTACGTAA\n>b 2\nTTTTGGGGCC
 write("regions.bed", b"synthetic_1\t100\t2000\nsynthetic_2\t500\t5800\n")
 write("labels.tsv", b"read_id\tlabel\n" + b"".join(lines[i][1:].split()[0] + (b"\ttarget\n" if i % 8 == 0 else b"\tother\n") for i in range(0, len(lines) - 3, 4)))
 make("calibrate_read_until", "--signal", "r.blow5", "--target", "ref.fa", "--labels", "labels.tsv", "--scores", "scores.tsv", "--thresholds", "thresholds.tsv")
+os.mkdir("xpore")
+write("introns.bed", b"synthetic_1\t300\t900\ta\t6\t+\nsynthetic_2\t1000\t1500\tb\t6\t-\nsynthetic_1\t2000\t3000\tc\t6\t+\t2000\t3000\t0\t2\t100,100,\t0,900,\n")
+write("sites.tsv", b"synthetic_1\t300\t+\tD\t12\nsynthetic_1\t900\t+\tA\t10\nsynthetic_2\t1500\t-\tD\t-3\n")
 write("conditions.tsv", b"condition\tchannels\tselect\ttargets\none\t1-2\tenrich\tsynthetic_1\ntwo\tother\tcontrol\t.\n")
 
 REFERENCE, READS = text_forms("ref.fa"), text_forms("r.fastq") + text_forms("r.fa")
 ALIGNMENTS = [Input("r.bam"), *text_forms("m.sam"), Input("m.cram")]
 SIGNAL = [Input("r.blow5"), Input("r.pod5")]
 INDEXED = [*REFERENCE, Input("ref.index")]
+spliced = {"reference": "ref.fa", "reads": "r.fastq", "output": "out.paf", "preset": "splice", "cigar": True}
 calls = {"signal": "r.blow5", "reads": "r.fastq", "alignments": "r.bam", "reference": "ref.fa", "output": "out.tsv"}
 classify = {"signal": "r.blow5", "reference": "ref.fa", "output": "out.tsv"}
 polish = {"reference": "ref.fa", "reads": "r.fastq", "output": "out.fa"}
 flow_cell = {"signal": "r.blow5", "reference": "ref.fa", "output": "out.tsv", "speed": 0, "duration": 3, "channels": 4, "play_again": True, "threshold": 0.3}
 calibrate = {"signal": "r.blow5", "reference": "ref.fa", "labels": "labels.tsv", "thresholds": "out.tsv"}
 
-# What a pipeline is run with, and the forms of each of its inputs; with "*" only few places are tried, as other options have the same reader.
+# What a pipeline is run with, and the forms of each of its inputs; with "*" only few places are tried, as other options have the same reader. Behind a
+# slash stands what distinguishes several ways of running it.
 TABLE: dict[str, tuple[dict, dict[str, list[Input]]]] = {
     "map": ({"reference": "ref.fa", "reads": "r.fastq", "output": "out.paf"}, {"reference": INDEXED, "reads": READS + ALIGNMENTS}),
+    "map/splice": (
+        spliced,
+        {"junc_bed": text_forms("introns.bed"), "jump_bed*": text_forms("introns.bed"), "pass1*": text_forms("introns.bed"), "spsc": text_forms("sites.tsv")},
+    ),
     "seed": ({"reference": "ref.fa", "reads": "r.fastq", "output": "out.txt", "min_length": 20}, {"reference": REFERENCE, "reads*": READS + ALIGNMENTS}),
     "index": ({"reference": "ref.fa", "output": "out.index"}, {"reference*": REFERENCE}),
     "overlap": ({"reads": "r.fa", "output": "out.paf"}, {"reads": READS, "reference*": READS}),
@@ -177,6 +186,10 @@ TABLE: dict[str, tuple[dict, dict[str, list[Input]]]] = {
     "modifications": (
         {"reference": "ref.fa", "reads": "mod.bam", "sites": "out.bed", "output": "out.bam"},
         {"reference*": REFERENCE, "reads*": [Input("mod.bam")], "include_bed*": text_forms("regions.bed")},
+    ),
+    "direct_rna": (
+        {"reference": "ref.fa", "reads": "rna.fastq", "signal": "rna.blow5", "output": "out.bam", "xpore": "xpore"},
+        {"reference*": REFERENCE, "reads*": text_forms("rna.fastq"), "signal*": [Input("rna.blow5")]},
     ),
     "modification_calls": (
         {"alignments": "mod.bam", "output": "out.tsv"},
@@ -209,14 +222,16 @@ TABLE: dict[str, tuple[dict, dict[str, list[Input]]]] = {
     "train_kmer_model": ({"signal": "r.blow5", "reads": "r.fastq", "output": "out.model"}, {"signal*": SIGNAL, "reads*": READS}),
     "synthetic_reference": ({}, {}),
 }
-# Files that are written, models, an index that another test cuts, and what is known of introns (pipelines.splice).
-OTHERS = {"junc_bed", "spsc", "jump_bed", "pass1", "follow_order", "save_index", "save_mem_index", "mem_index", "model", "methylation_model", "index"}
+# Files that are written, models, and an index that another test cuts.
+OTHERS = {"follow_order", "save_index", "save_mem_index", "mem_index", "model", "methylation_model", "index"}
 # Options that another of the same table gives way to.
 INSTEAD = {"frequencies": "calls", "thresholds": "threshold", "other_scores": "labels"}
 # An index of several files can't be saved, and an empty file is a window without sequences.
 ONE_FILE = {"index", "consensus"}
-# Read with CRAM only.
-CRAM_REFERENCE = {"sort": {"reference"}, "poly_a": {"reference"}, "modification_calls": {"reference"}}
+# What map, which they extend, is tried with.
+OF_MAP = {"junc_bed", "jump_bed", "pass1", "spsc"}
+# Read with CRAM only, or by map in the same way.
+ELSEWHERE = {"modifications": OF_MAP, "direct_rna": OF_MAP, "sort": {"reference"}, "poly_a": {"reference"}, "modification_calls": {"reference"}}
 
 
 def inputs_of_pipelines() -> dict[tuple[str, str], bool]:
@@ -346,12 +361,13 @@ asked = sys.argv[4:]
 every_way = bool(asked)
 only = [] if asked == ["all"] else asked
 several_of = inputs_of_pipelines()
-known = {(pipeline, option.rstrip("*")) for pipeline, (_, options) in TABLE.items() for option in options}
+known = {(key.split("/")[0], option.rstrip("*")) for key, (_, options) in TABLE.items() for option in options}
 for pipeline, option in several_of:
-    if (pipeline, option) not in known and option not in CRAM_REFERENCE.get(pipeline, ()):
+    if (pipeline, option) not in known and option not in ELSEWHERE.get(pipeline, ()):
         failures.append(f"{pipeline} --{option}: this test has no input for it")
 warns_when_quiet()
-for pipeline, (base, options) in TABLE.items():
+for key, (base, options) in TABLE.items():
+    pipeline = key.split("/")[0]
     for marked, forms in options.items():
         option = marked.rstrip("*")
         if not only or f"{pipeline}.{option}" in only:

@@ -84,4 +84,49 @@ inline constexpr std::array<OptionGroup, 54> mapping_options = {{
     {23, {"--q-occ-frac 0.001", "--q-occ-frac 0.001"}},
 }};
 
+inline constexpr std::array<SameOption, 6> splice_presets = {{
+    {"-x splice", "--preset splice"},
+    {"-x splice:hq", "--preset splice-hq"},
+    {"-x splice -uf -k14", "--preset splice --transcript-strand forward --k 14"},
+    {"-x splice -ur", "--preset splice --transcript-strand reverse"},
+    {"-x splice -un", "--preset splice --transcript-strand none"},
+    {"-x splice -J0", "--preset splice --splice-model 0"},
+}};
+inline constexpr std::array<SameOption, 4> known_junctions = {{
+    {"--junc-bed junctions.bed", "--junc-bed junctions.bed"},
+    {"--junc-bed junctions.bed --junc-bonus 4", "--junc-bed junctions.bed --junc-bonus 4"},
+    {"-j junctions.bed", "--jump-bed junctions.bed"},
+    {"--pass1 junctions.bed --jump-min-match 5", "--pass1 junctions.bed --jump-min-match 5"},
+}};
+// minimap2 aborts with --eqx where ends jump over junctions.
+inline constexpr std::array<OptionGroup, 27> splice_options = {{
+    {0, {"--cs", "--cs"}},
+    {0, {"--MD", "--md"}},
+    {0, {"--cs=long", "--cs-long"}},
+    {0, {"--ds", "--ds"}},
+    {1, {"-Y", "--soft-clip"}},
+    {1, {"--secondary-seq", "--secondary-seq"}},
+    {2, {"-P", "--all-chain"}},
+    {2, {"--secondary=no", "--no-secondary"}},
+    {2, {"-N 50 -p 0.3", "--best-count 50 --secondary-ratio 0.3"}},
+    {3, {"-z 40", "--z-drop 40 --z-drop-inv 40"}},
+    {3, {"-z 1000", "--z-drop 1000 --z-drop-inv 1000"}},
+    {4, {"--end-bonus 15", "--end-bonus 15"}},
+    {5, {"-s 30", "--min-dp-max 30"}},
+    {5, {"-s 200", "--min-dp-max 200"}},
+    {6, {"-G 3k", "--max-intron-len 3000"}},
+    {6, {"-G 30k", "--max-intron-len 30000"}},
+    {6, {"-G 500k", "--max-intron-len 500000"}},
+    {7, {"-C 5", "--noncan 5"}},
+    {7, {"--splice-flank=no", "--no-splice-flank"}},
+    {8, {"--no-end-flt", "--no-end-flt"}},
+    {8, {"--end-seed-pen 12", "--end-seed-pen 12"}},
+    {9, {"--min-dp-len 30", "--min-dp-len 30"}},
+    {10, {"-n 1 -m 20", "--min-cnt 1 --min-chain-score 20"}},
+    {11, {"-w 10", "--w 10"}},
+    {12, {"--score-N 0", "--score-n 0"}},
+    {13, {"-f 0.02", "--f 0.02"}},
+    {14, {"-g 5k", "--max-gap 5000"}},
+}};
+
 }  // namespace sluice::sweep

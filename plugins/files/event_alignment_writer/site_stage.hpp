@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #pragma once
-// The sinks of files by site: reads of a contig are collected until the next contig begins.
+// The sinks of files by site: reads of a contig are collected until the next contig begins, or, where they come in any order, until the last one.
 
 #include <cstring>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -25,10 +26,14 @@ class SiteSink {
   struct Parameters {
     Path output, index;
     std::string table_options;
+    bool any_order = false;
   };
-  static constexpr Columns columns{.levels = true, .rate = true, .index = true};
+  static constexpr Columns columns{.levels = true, .rate = true};
 
-  SiteSink(const Setup& setup, const Parameters& p) : contigs_(setup.resource("reference")), data_(setup, p.output), index_(setup, p.index) {
+  SiteSink(const Setup& setup, const Parameters& p)
+      : contigs_(setup.resource("reference")), any_order_(p.any_order), data_(setup, p.output), index_(setup, p.index) {
+    if (!any_order_ && !setup.available("record_index"))
+      throw Failure::usage("nothing numbers the records of the reads", "set any_order, which numbers them as they come");
     if (const std::uint32_t k = kmer_size(setup.resource("model")); k != site_kmer)
       throw Failure::usage("m6anet and xpore know 5-mers, and the model has " + std::to_string(k) + "-mers",
                            "align with a model of 5-mers: --kmer-model-size 5, or one of your own: --model FILE");
@@ -54,17 +59,25 @@ class SiteSink {
   void commit(const Call& call, const Batch& in) {
     const TextView bytes = in.text("_lines"), contigs = in.text("contig"), names = in.text("read_id");
     const auto path = in.list<std::int32_t>("path_event");
-    const auto record = in.column<std::int64_t>("record_index");
     for (std::int64_t row = 0; row < in.rows(); ++row) {
       if (!in.ok(row) || path[row].empty()) continue;
-      if (contigs[row] != contig_.name) begin_contig(call, contigs[row], names[row]);
-      add_read(bytes[row], record[static_cast<std::size_t>(row)]);
+      if (any_order_) {
+        add_read(contig_in_any_order(contigs[row]), bytes[row], reads_in_any_order_++);
+      } else {
+        if (contigs[row] != contig_.name) begin_contig(call, contigs[row], names[row]);
+        add_read(contig_, bytes[row], in.column<std::int64_t>("record_index")[static_cast<std::size_t>(row)]);
+      }
     }
-    call.keeps(contig_.entries.capacity() * sizeof(Entry));
+    call.keeps((contig_.entries.capacity() + entries_in_any_order_) * sizeof(Entry));
     say_written(call, in);
   }
   void finish(const Call& call, Output&) {
     write_contig(call);
+    for (auto& [name, contig] : in_any_order_) {
+      std::swap(contig_, contig);
+      contig_.data_bytes = contig.data_bytes;
+      write_contig(call);
+    }
     data_.finish(call);
     index_.finish(call);
   }
@@ -77,6 +90,13 @@ class SiteSink {
     to.values(contig_.entries);
     to.value(std::uint64_t{finished_.size()});
     for (const std::string& name : finished_) to.text(name);
+    to.value(reads_in_any_order_);
+    to.value(std::uint64_t{in_any_order_.size()});
+    for (const auto& [name, contig] : in_any_order_) {
+      to.text(name);
+      to.value(contig.reads);
+      to.values(contig.entries);
+    }
   }
 
  protected:
@@ -92,6 +112,13 @@ class SiteSink {
     contig_.data_bytes = from.value<std::uint64_t>();
     contig_.entries = from.values<Entry>();
     for (auto count = from.value<std::uint64_t>(); count > 0; --count) finished_.emplace(from.text());
+    reads_in_any_order_ = from.value<std::int64_t>();
+    for (auto count = from.value<std::uint64_t>(); count > 0; --count) {
+      ContigSites<Form>& contig = contig_in_any_order(from.text());
+      contig.reads = from.value<std::uint64_t>();
+      contig.entries = from.values<Entry>();
+      entries_in_any_order_ += contig.entries.size();
+    }
   }
 
  private:
@@ -110,18 +137,27 @@ class SiteSink {
     contig_.bases = contigs_.find(name);
     contig_.reads = 0;
   }
-  void add_read(std::string_view bytes, std::int64_t record) {
+  ContigSites<Form>& contig_in_any_order(std::string_view name) {
+    const auto found = in_any_order_.find(name);
+    if (found != in_any_order_.end()) return found->second;
+    ContigSites<Form>& contig = in_any_order_[std::string(name)];
+    contig.name = name;
+    contig.bases = contigs_.find(name);
+    return contig;
+  }
+  void add_read(ContigSites<Form>& contig, std::string_view bytes, std::int64_t record) {
     const std::size_t count = bytes.size() / sizeof(Read);
     if constexpr (std::is_same_v<Form, M6anetForm>) {
-      if (contig_.reads++ >= Form::most_reads) return;
+      if (contig.reads++ >= Form::most_reads) return;
     } else {
-      if (count > 0) ++contig_.reads;
+      if (count > 0) ++contig.reads;
     }
     for (std::size_t i = 0; i < count; ++i) {
       Entry entry{.read = {}, .read_index = record};
       std::memcpy(&entry.read, bytes.data() + i * sizeof(Read), sizeof(Read));
-      contig_.entries.push_back(entry);
+      contig.entries.push_back(entry);
     }
+    if (any_order_) entries_in_any_order_ += count;
   }
   void write_contig(const Call& call) {
     if (contig_.name.empty()) return;
@@ -135,9 +171,13 @@ class SiteSink {
   virtual void write_read_counts(const Call&, std::string_view) {}
 
   Contigs contigs_;
+  bool any_order_;
   hts::TextOutput data_, index_;
   ContigSites<Form> contig_;
   std::set<std::string> finished_;
+  std::map<std::string, ContigSites<Form>, std::less<>> in_any_order_;
+  std::int64_t reads_in_any_order_ = 0;
+  std::size_t entries_in_any_order_ = 0;
   Workspaces<Scratch> scratch_;
 };
 
@@ -145,6 +185,9 @@ template <class Stage>
 void describe_sites(Describe<Stage>& d) {
   describe_rows(d, Stage::columns);
   d.uses("model", "kmer", "the nucleotide model that the events were aligned with: of 5-mers");
+  d.needs("record_index", "i64", "ordinal of the record in its file; with any_order reads are numbered as they come", Needed::optional);
+  d.option("any_order", &Stage::Parameters::any_order,
+           "reads of a contig need not come together: all are kept to the end, and contigs are written by their names");
 }
 
 class M6anetSites final : public SiteSink<M6anetForm> {

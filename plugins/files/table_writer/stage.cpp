@@ -20,7 +20,7 @@ class TableWriter : public hts::JoinsText<> {
   struct Parameters {
     Path output;
     std::string columns;
-    bool failed_rows = false;
+    bool header = true, failed_rows = false;
   };
 
   static void describe(Describe<TableWriter>& d) {
@@ -33,6 +33,7 @@ class TableWriter : public hts::JoinsText<> {
         .required()
         .writes();
     d.option("columns", &Parameters::columns, "names, comma-separated, in the order of the table").required().columns();
+    d.option("header", &Parameters::header, "text: write a header line");
     d.option("failed_rows", &Parameters::failed_rows, "write failed rows too, with empty cells but for text columns");
   }
 
@@ -40,7 +41,7 @@ class TableWriter : public hts::JoinsText<> {
 
   TableWriter(const Setup& setup, const Parameters& p)
       : columns_(names_of(p.columns)), failed_rows_(p.failed_rows), file_(setup, p.output, text_columns()) {
-    file_.header(fmt::format("{}\n", fmt::join(columns_, "\t")));
+    if (p.header) file_.header(fmt::format("{}\n", fmt::join(columns_, "\t")));
     resume(setup, [this](StateReader& from) {
       file_.restore(from);
       if (from.value<std::uint8_t>() == 0) return;

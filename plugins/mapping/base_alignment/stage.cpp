@@ -211,7 +211,7 @@ class BaseAlignment {
     if (index_.packed_bases.empty() && index_.contigs() > 0)
       throw Failure::input("the minimizer index has no bases, so nothing can be aligned to it", "make the index from FASTA, or with its bases");
     settings_ = {.scores = p,
-                 .splice = splice_settings(p),
+                 .splice = splice_settings(setup, p),
                  .z_drop = p.z_drop,
                  .z_drop_inversion = p.z_drop_inversion,
                  .end_bonus = p.end_bonus,
@@ -302,7 +302,7 @@ class BaseAlignment {
   bool offers(std::string_view device) const { return device == "cpu" || !settings_.splice.enabled; }
 
  private:
-  SpliceSettings splice_settings(const Parameters& p) const {
+  SpliceSettings splice_settings(const Setup& setup, const Parameters& p) const {
     SpliceSettings splice;
     if (!p.splice) return splice;
     const overlap::Minimap2Release release = overlap::release_of(p.compat);
@@ -315,17 +315,17 @@ class BaseAlignment {
     splice.end_seed_penalty = p.end_seed_penalty;
     splice.costs.no_score_penalty = p.no_site_score;
     splice.least_jump = p.least_jump;
-    if (is_given(p.junctions)) splice.known = std::make_shared<KnownJunctions>(*p.junctions, index_, release);
+    if (is_given(p.junctions)) splice.known = std::make_shared<KnownJunctions>(setup, *p.junctions, index_, release);
     if (is_given(p.site_scores)) {
       const std::int32_t most = std::min(63, std::max((p.gap_open_long + 1) / 2 - 1, p.gap_open_long - p.gap_open));
-      splice.site_scores = std::make_shared<SiteScoreTable>(*p.site_scores, index_, static_cast<float>(p.site_score_scale), most);
+      splice.site_scores = std::make_shared<SiteScoreTable>(setup, *p.site_scores, index_, static_cast<float>(p.site_score_scale), most);
     }
     if (is_given(p.annotated_junctions) || is_given(p.seen_junctions)) {
       constexpr std::int32_t good_score = 5;  // GT..AG or GC..AG
       const auto jumps = std::make_shared<JunctionEnds>(index_.contigs());
       if (is_given(p.annotated_junctions))
-        jumps->add(KnownJunctions(*p.annotated_junctions, index_, release), true, std::numeric_limits<std::int32_t>::min());
-      if (is_given(p.seen_junctions)) jumps->add(KnownJunctions(*p.seen_junctions, index_, release), false, good_score);
+        jumps->add(KnownJunctions(setup, *p.annotated_junctions, index_, release), true, std::numeric_limits<std::int32_t>::min());
+      if (is_given(p.seen_junctions)) jumps->add(KnownJunctions(setup, *p.seen_junctions, index_, release), false, good_score);
       jumps->sort();
       splice.jumps = jumps;
     }

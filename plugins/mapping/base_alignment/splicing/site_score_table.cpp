@@ -11,7 +11,7 @@
 
 namespace sluice::base_alignment {
 
-SiteScoreTable::SiteScoreTable(const std::string& path, const MinimizerIndexView& index, float scale, std::int32_t most)
+SiteScoreTable::SiteScoreTable(const Host& host, const std::string& path, const MinimizerIndexView& index, float scale, std::int32_t most)
     : of_strand_(2 * index.contigs()) {
   std::unordered_map<std::string_view, std::size_t> contigs;
   for (std::size_t i = 0; i < index.contigs(); ++i) contigs.emplace(index.contig_name(i), i);
@@ -47,6 +47,8 @@ SiteScoreTable::SiteScoreTable(const std::string& path, const MinimizerIndexView
     of_strand_[2 * contig->second + (fields[2] == "+" ? 0 : 1)].push_back(
         {place, static_cast<std::int8_t>(std::clamp(score, -most, most)), fields[3].starts_with('A')});
   }
+  hts::warn_of_open_end(host, lines);
+  if (!any_line) host.warn(hts::empty_text(lines.label().text()));
   if (any_line && !any_site)
     throw Failure::input("splice scores '" + path + "' hold no place on a contig of the reference",
                          "give those of the same reference: names must agree");

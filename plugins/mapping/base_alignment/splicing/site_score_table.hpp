@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <sluice/call.hpp>
 #include <sluice/minimizer_index.hpp>
 #include <string>
 #include <vector>
@@ -20,8 +21,9 @@ class SiteScoreTable {
     bool acceptor = false;
   };
   // Lines of name, place, strand, D or A, and score, separated by tabs. scale: of scores, between 0 and 1; any other leaves them. Scores are cut to
-  // `most` on either side, 63 at most. Lines of contigs that the index does not have are passed over. Throws Failure (input).
-  SiteScoreTable(const std::string& path, const MinimizerIndexView& index, float scale, std::int32_t most);
+  // `most` on either side, 63 at most. Lines of contigs that the index does not have are passed over. Warns of a file without lines, or that ends
+  // inside one. Throws Failure (input).
+  SiteScoreTable(const Host& host, const std::string& path, const MinimizerIndexView& index, float scale, std::int32_t most);
 
   // Those with begin <= place < end, by their places.
   template <class Take>

@@ -260,6 +260,19 @@ TEST_CASE("reads of a contig that do not come together, and models of other k-me
   CHECK(message(other).find("the model has 6-mers") != std::string::npos);
 }
 
+TEST_CASE("with any_order reads of a contig need not come together") {
+  std::mt19937 random(8);
+  const TestBatch first = made::batch(random_reads(random, 0, 30)), second = made::batch(random_reads(random, 0, 30)),
+                  other = made::batch(random_reads(random, 1, 25));
+  const auto files = [](const std::vector<TestBatch>& rows, bool any_order) {
+    return run("event_alignment_xpore_sites", rows)
+        .with({{"output", "a"}, {"index", "b"}, {"read_counts", "c"}, {"any_order", any_order}})
+        .run()
+        .files;
+  };
+  CHECK(files({first, other, second}, true) == files({first, second, other}, false));
+}
+
 TEST_CASE("sites keep the contract, and go on behind an interruption") {
   const Made made(6);
   using namespace sluice::testing;
@@ -272,4 +285,6 @@ TEST_CASE("sites keep the contract, and go on behind an interruption") {
     FAIL_CHECK(problem);
   CHECK(resume_problems(run("event_alignment_m6anet_sites", made.rows).with(m6anet.parameters)) == std::vector<std::string>{});
   CHECK(resume_problems(run("event_alignment_xpore_sites", made.rows).with(xpore.parameters)) == std::vector<std::string>{});
+  CHECK(resume_problems(run("event_alignment_m6anet_sites", made.rows).with(m6anet.parameters).with({{"any_order", true}})) ==
+        std::vector<std::string>{});
 }

@@ -1,26 +1,59 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
-#include "base_alignment/splicing/known_junctions.hpp"
+#pragma once
+// Introns that are known before reads are aligned, from a BED file. Method: minimap2 2.31, S.8 of the specification. Needs sluice::hts, too.
 
+#include <algorithm>
 #include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <sluice/call.hpp>
 #include <sluice/failure.hpp>
 #include <sluice/hts/text_file.hpp>
+#include <sluice/minimizer_index.hpp>
+#include <sluice/overlap/minimap2_release.hpp>
+#include <string>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
-namespace sluice::base_alignment {
-namespace {
+namespace sluice::overlap {
 
-using Junction = KnownJunctions::Junction;
-
-constexpr std::size_t columns_with_blocks = 12;
-
-bool begins_with_digit(std::string_view text) { return !text.empty() && text[0] >= '0' && text[0] <= '9'; }
-
-class BedLine {
+class KnownJunctions {
  public:
-  BedLine(const hts::TextLines& lines) : lines_(lines) {
+  // Bases [begin, end) of a contig; strand: 1, -1, or 0 for unknown.
+  struct Junction {
+    std::int32_t begin = 0, end = 0;
+    std::int32_t score = -1;  // -1: none
+    std::int8_t strand = 0;
+  };
+
+  // BED with 12 columns: the introns between the blocks of a line; with fewer: the line itself. Lines of contigs that the index does not have are
+  // passed over. 2.24 takes equal introns as often as they come. Warns of a file without lines, or that ends inside one. Throws Failure (input).
+  KnownJunctions(const Host& host, const std::string& path, const MinimizerIndexView& index, Minimap2Release release);
+
+  // Those that lie in [begin, end) as a whole, by their beginnings.
+  template <class Take>
+  void for_each_inside(std::int32_t contig, std::int32_t begin, std::int32_t end, Take&& take) const {
+    const std::vector<Junction>& all = of_contig_[static_cast<std::size_t>(contig)];
+    for (auto junction = std::lower_bound(all.begin(), all.end(), begin, [](const Junction&j, std::int32_t at) { return j.begin < at; });
+         junction != all.end() && junction->begin < end; ++junction)
+      if (junction->end <= end) take(*junction);
+  }
+  const std::vector<Junction>& of_contig(std::size_t contig) const { return of_contig_[contig]; }
+  std::size_t size() const;
+
+ private:
+  std::vector<std::vector<Junction>> of_contig_;
+};
+
+namespace detail {
+
+// A line of the file.
+class JunctionLine {
+ public:
+  explicit JunctionLine(const hts::TextLines& lines) : lines_(lines) {
     std::string_view rest = lines.line();
     while (fields_.size() < columns_with_blocks) {
       const std::size_t tab = rest.find('\t');
@@ -52,6 +85,9 @@ class BedLine {
   }
 
  private:
+  using Junction = KnownJunctions::Junction;
+  static constexpr std::size_t columns_with_blocks = 12;
+  static bool begins_with_digit(std::string_view text) { return !text.empty() && text[0] >= '0' && text[0] <= '9'; }
   [[noreturn]] void fail(const char* what) const {
     throw Failure::input(lines_.label().text() + ", line " + std::to_string(lines_.number()) + ": it " + what,
                          "give a BED file: name, start and end, separated by tabs");
@@ -79,19 +115,16 @@ class BedLine {
   std::vector<std::string_view> fields_;
 };
 
-bool by_place(const Junction& a, const Junction& b) { return std::pair(a.begin, a.end) < std::pair(b.begin, b.end); }
-bool same_place(const Junction& a, const Junction& b) { return a.begin == b.begin && a.end == b.end; }
+}  // namespace detail
 
-}  // namespace
-
-KnownJunctions::KnownJunctions(const std::string& path, const MinimizerIndexView& index, overlap::Minimap2Release release)
+inline KnownJunctions::KnownJunctions(const Host& host, const std::string& path, const MinimizerIndexView& index, Minimap2Release release)
     : of_contig_(index.contigs()) {
   std::unordered_map<std::string_view, std::size_t> contigs;
   for (std::size_t i = 0; i < index.contigs(); ++i) contigs.emplace(index.contig_name(i), i);
   hts::TextLines lines({.path = path, .kind = "junctions"});
   bool any_line = false;
   while (lines.next()) {
-    const BedLine line(lines);
+    const detail::JunctionLine line(lines);
     if (line.is_comment()) continue;
     any_line = true;
     const auto contig = contigs.find(line.name());
@@ -99,19 +132,23 @@ KnownJunctions::KnownJunctions(const std::string& path, const MinimizerIndexView
       if (contig != contigs.end()) of_contig_[contig->second].push_back(junction);
     });
   }
+  hts::warn_of_open_end(host, lines);
+  if (!any_line) host.warn(hts::empty_text(lines.label().text()));
   if (any_line && size() == 0)
     throw Failure::input("junctions '" + path + "' hold no intron on a contig of the reference",
                          "give those of the same reference: names must agree");
   for (std::vector<Junction>& all : of_contig_) {
-    std::stable_sort(all.begin(), all.end(), by_place);
-    if (release != overlap::Minimap2Release::v2_24) all.erase(std::unique(all.begin(), all.end(), same_place), all.end());
+    const auto place = [](const Junction& junction) { return std::pair(junction.begin, junction.end); };
+    std::stable_sort(all.begin(), all.end(), [&](const Junction& a, const Junction& b) { return place(a) < place(b); });
+    if (release != Minimap2Release::v2_24)
+      all.erase(std::unique(all.begin(), all.end(), [&](const Junction& a, const Junction& b) { return place(a) == place(b); }), all.end());
   }
 }
 
-std::size_t KnownJunctions::size() const {
+inline std::size_t KnownJunctions::size() const {
   std::size_t junctions = 0;
   for (const std::vector<Junction>& all : of_contig_) junctions += all.size();
   return junctions;
 }
 
-}  // namespace sluice::base_alignment
+}  // namespace sluice::overlap
