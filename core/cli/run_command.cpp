@@ -18,6 +18,7 @@
 #include "observe/quantity.hpp"
 #include "run/shared_resources.hpp"
 #include "session/exit_code.hpp"
+#include "session/output_room.hpp"
 #include "session/session.hpp"
 
 namespace sluice::cli {
@@ -150,9 +151,10 @@ int run(const Arguments& called, const Arguments& arguments) {
         });
   }
   const auto plan = pipeline->make_plan(Missing::error, DeviceSearch::possible, settings.files());
-  // Report, trace and account are written at the end: that they can be is seen before.
+  // Report, trace and account are written at the end: that they can be is seen before, and that the disk has room.
   Diagnostics unwritable;
   check_records(settings, unwritable);
+  if (plan) check_room(pipeline->written(), plan->pipeline.parameters, pipeline->overrides(Missing::error), settings, unwritable);
   print(unwritable);
   if (!plan || diagnostics.has_errors() || unwritable.has_errors()) return exit_usage;
   const RunEnding ending;

@@ -11,6 +11,7 @@
 #include "observe/progress.hpp"
 #include "observe/quantity.hpp"
 #include "session/exit_code.hpp"
+#include "session/output_room.hpp"
 #include "session/run_records.hpp"
 
 namespace sluice::cli {
@@ -135,8 +136,10 @@ std::vector<SampleRun> plan_samples(PipelineArguments& pipeline, const std::stri
   for (const Sample& sample : table.samples) {
     Diagnostics found;
     RunSettings own = settings.of_sample(sample.name);
-    std::optional<Plan> plan = pipeline.plan_with(overrides_of(sample, pipeline), DeviceSearch::possible, found);
+    const Overrides given = overrides_of(sample, pipeline);
+    std::optional<Plan> plan = pipeline.plan_with(given, DeviceSearch::possible, found);
     check_records(own, found);
+    if (plan) check_room(pipeline.written(), plan->pipeline.parameters, given, own, found);
     problems.add(sample.name, found);
     is_connected = is_connected && plan.has_value();
     if (!plan) continue;

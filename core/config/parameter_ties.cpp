@@ -3,6 +3,7 @@
 #include "config/parameter_ties.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <vector>
 
 #include "config/output_endings.hpp"
@@ -76,6 +77,28 @@ void read_by_ending(TableReader& reader, PipelineParameter& parameter) {
   parameter.by_ending = std::move(read);
 }
 
+void read_takes(TableReader& reader, PipelineParameter& parameter) {
+  const TomlMember* rule = reader.take("takes", {TomlKind::table}, "a table { of = \"length\", least = 1 }");
+  if (rule == nullptr) return;
+  if (parameter.type != SLUICE_PATH) return reader.error(rule->where, "only type \"path\" takes room", "remove 'takes'");
+  RoomRule read;
+  for (const TomlMember& member : rule->value.members) {
+    if (member.key == "of") {
+      read.of = strings_of(reader, member.value, "takes.of");
+      continue;
+    }
+    double* const bytes = member.key == "least" ? &read.least : member.key == "usual" ? &read.usual : nullptr;
+    const std::string& text = member.value.text;
+    if (bytes == nullptr)
+      reader.error(member.where, "takes: unknown key '" + member.key + "'", "of, least and usual");
+    else if ((member.value.kind != TomlKind::integer && member.value.kind != TomlKind::floating) ||
+             std::from_chars(text.data(), text.data() + text.size(), *bytes).ec != std::errc() || !(*bytes >= 0 && *bytes < 1e9))
+      reader.error(member.value.where, "takes." + member.key + " must be a number of bytes that is not negative");
+  }
+  if (read.of.empty()) return reader.error(rule->where, "takes does not say what the output's size goes by", "add of = \"length\"");
+  parameter.takes = std::move(read);
+}
+
 struct EndingOfOutput {
   std::string path;
   const std::vector<std::string>* values = nullptr;  // those that fit, the one that it asks for first; null: it says nothing
@@ -92,6 +115,7 @@ EndingOfOutput ending_of_output(const PipelineParameter& parameter, const std::m
 
 void read_ties(TableReader& reader, PipelineParameter& parameter) {
   read_by_ending(reader, parameter);
+  read_takes(reader, parameter);
   if (const TomlMember* endings = reader.take("endings", {TomlKind::string, TomlKind::array}, "an ending, or a list of them"))
     parameter.endings = strings_of(reader, endings->value, "endings");
   if (const TomlMember* needs = reader.take("needs", {TomlKind::string, TomlKind::array}, "the name of a parameter, or a list of them"))
@@ -120,6 +144,8 @@ void check_ties(const WrittenPipeline& pipeline, Diagnostics& diagnostics) {
   };
   for (const PipelineParameter& parameter : pipeline.parameters) {
     if (parameter.by_ending) check(parameter, "by_ending", parameter.by_ending->of);
+    if (parameter.takes)
+      for (const std::string& name : parameter.takes->of) check(parameter, "takes", name);
     for (const std::string& text : parameter.needs) check(parameter, "needs", need_of(text).name);
   }
 }

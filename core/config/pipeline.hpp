@@ -23,6 +23,14 @@ struct EndingRule {
   std::map<std::string, std::vector<std::string>> values;  // by ending
 };
 
+// takes = { of = ["reads", "mean_length"], least = 0.5, usual = 9 }: the bytes of an output for each of what those parameters come to together: the
+// product of numbers, and of a path the bytes of its files.
+struct RoomRule {
+  std::vector<std::string> of;
+  double least = 0;  // never fewer
+  double usual = 0;  // 0: nothing is known of it
+};
+
 // One entry of [parameters]: a command-line option of the pipeline.
 struct PipelineParameter {
   std::string name;  // snake_case; the option is --kebab-case
@@ -37,6 +45,7 @@ struct PipelineParameter {
   std::optional<EndingRule> by_ending;
   std::vector<std::string> needs;    // NAME, !NAME or NAME=VALUE|VALUE: it does nothing where none of these holds
   std::vector<std::string> endings;  // of an output: those that its name may have, without dots, the usual one first; none: any
+  std::optional<RoomRule> takes;     // of an output
   std::string formerly;              // an older name, which is taken for this one
   Location where;
 };

@@ -13,6 +13,7 @@
 #include "library/unlocked_wait.hpp"
 #include "machine/c_locale.hpp"
 #include "session/exit_code.hpp"
+#include "session/output_room.hpp"
 
 namespace sluice {
 namespace {
@@ -95,6 +96,7 @@ void EngineRun::plan(const RunRequest& request, Diagnostics& diagnostics) {
   files.insert(files.end(), own.begin(), own.end());
   check_files(files, Missing::error, diagnostics);
   check_records(settings_, diagnostics);
+  check_room(pipeline, plan_->pipeline.parameters, given, settings_, diagnostics);
 }
 
 WrittenPipeline EngineRun::written(const RunRequest& request, Diagnostics& diagnostics) const {

@@ -107,7 +107,7 @@ TEST_CASE("a condition that is not understood is refused, not taken for true") {
     return folder.write("toy.toml", text);
   };
   for (const char* condition : {"${batches} > 2", "${batches} < 2", "${batches} >= 2", "${shout} && ${pairs}", "${shout} || ${pairs}", "!${shout}",
-                                "${batches} == 2 == 2", "${batches} == 2 != 3", "not ${shout}"}) {
+                                "${batches} == 2 == 2", "${batches} == 2 != 3", "${batches} == 2 | 3", "${batches} == 2|", "not ${shout}"}) {
     CAPTURE(condition);
     for (const char* command : {"run", "check"}) {
       const auto outcome = run({command, with_condition(condition), "--output", folder.path("out"), "--pairs", folder.path("pairs")});

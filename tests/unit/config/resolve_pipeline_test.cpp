@@ -95,6 +95,10 @@ TEST_CASE("a stage may depend on a parameter's value") {
     const std::string text = replaced(methylation, "use = \"detect\"\n", std::string("use = \"detect\"\nenabled = \"${window} ") + sign + " 5\"\n");
     CHECK(resolve(text, with({{"reads", "r.bam"}, {"window", "5"}})).stage_names().size() == (*sign == '=' ? 3U : 2U));
     CHECK(resolve(text, with({{"reads", "r.bam"}, {"window", "4"}})).stage_names().size() == (*sign == '=' ? 2U : 3U));
+    const std::string either = replaced(text, " 5\"\n", " 5|6\"\n");
+    for (const char* window : {"5", "6"})
+      CHECK(resolve(either, with({{"reads", "r.bam"}, {"window", window}})).stage_names().size() == (*sign == '=' ? 3U : 2U));
+    CHECK(resolve(either, with({{"reads", "r.bam"}, {"window", "4"}})).stage_names().size() == (*sign == '=' ? 2U : 3U));
   }
 }
 
