@@ -213,7 +213,8 @@ DecodeStatus BaseCallDecoder::call(std::size_t position, MoleculeStrand strand, 
   }
   // In 1/512 of 1/options, so that equal parts of what is ignored are whole numbers.
   const auto options = ignored > 0 ? static_cast<std::uint32_t>(choice.codes.size() + 1) : 1U;
-  const std::uint32_t canonical = (modified < certain ? certain - modified : 0) * options + ignored;
+  const std::uint32_t most = certain * options;  // tags may say more than is certain
+  const std::uint32_t canonical = std::min((modified < certain ? certain - modified : 0) * options + ignored, most);
   std::uint32_t best = 0;
   std::size_t best_code = 0;
   auto next = listed.begin();
@@ -221,11 +222,11 @@ DecodeStatus BaseCallDecoder::call(std::size_t position, MoleculeStrand strand, 
   for (std::size_t which = 0; which < choice.codes.size(); ++which) {
     while (next != listed.end() && next->code < choice.codes[which]) ++next;
     const bool is_listed = next != listed.end() && next->code == choice.codes[which];
-    const std::uint32_t probability = (is_listed ? 2U * next->probability + 1 : 0U) * options + ignored;
+    const std::uint32_t probability = std::min((is_listed ? 2U * next->probability + 1 : 0U) * options + ignored, most);
     if (probability > best) best = probability, best_code = which;
     if (collects_said_)
-      said_.push_back({static_cast<std::uint32_t>(position), strand, base, choice.codes[which],
-                       static_cast<double>(probability) / (certain * options), !is_listed, 0});
+      said_.push_back(
+          {static_cast<std::uint32_t>(position), strand, base, choice.codes[which], static_cast<double>(probability) / most, !is_listed, 0});
   }
   const bool is_canonical = canonical >= best;
   best = std::max(best, canonical);

@@ -173,3 +173,21 @@ TEST_CASE("equally probable ones: canonical first") {
   CHECK(state("C+m?,0;", {200}, high)[1] == 0);
   CHECK(state("C+m?,0;", {199}, high)[1] == CallKinds::failed);
 }
+
+TEST_CASE("tags that say more than is certain give no probability above one, whatever is ignored") {
+  BaseCallDecoder decoder;
+  decoder.collect_levels();
+  decoder.collect_said();
+  CallRules rules;
+  std::string mm;
+  for (const char code : std::string("abcdefghij")) {
+    mm += std::string("C+") + code + ".,0;";
+    const std::vector<std::uint8_t> ml(mm.size() / 7, 255);
+    for (const char* ignored : {"", "a", "a,b,c,d,e,f,g,h,i"}) {
+      REQUIRE(parse_ignored(ignored, rules));
+      REQUIRE(decoder.decode(std::vector<std::uint8_t>{1}, mm, std::span(ml), rules) == DecodeStatus::fine);
+      for (const BaseCallDecoder::Level& level : decoder.levels()) CHECK(level.probability <= certain);
+      for (const BaseCallDecoder::Said& said : decoder.said()) CHECK(said.probability <= 1);
+    }
+  }
+}
