@@ -7,6 +7,7 @@
 #include <sluice/hts/text_file.hpp>
 #include <sluice/input_files.hpp>
 #include <sluice/input_part.hpp>
+#include <sluice/region_table.hpp>
 #include <sluice/stage.hpp>
 #include <string>
 #include <string_view>
@@ -106,8 +107,7 @@ class BedMethylReader {
     for (; file_ < paths_.size(); ++file_, lines_.reset()) {
       if (!lines_) lines_.emplace(hts::FileLabel{paths_[file_]});
       while (lines_->next()) {
-        const std::string_view line = lines_->line();
-        if (!line.empty() && line.front() != '#' && !line.starts_with("track") && !line.starts_with("browser")) return true;
+        if (!region_table::is_left_out(lines_->line())) return true;
       }
       if (lines_->number() == 0) call.warn(hts::empty_text(lines_->label().text()));
       hts::warn_of_open_end(call, *lines_);

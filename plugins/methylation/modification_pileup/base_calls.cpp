@@ -231,7 +231,7 @@ DecodeStatus BaseCallDecoder::call(std::size_t position, MoleculeStrand strand, 
   const bool is_canonical = canonical >= best;
   best = std::max(best, canonical);
   if (collects_levels_ && !listed.empty())
-    levels_.push_back({static_cast<std::uint32_t>(position), base, static_cast<std::uint16_t>(best / options)});
+    levels_.push_back({static_cast<std::uint32_t>(position), strand, base, static_cast<std::uint16_t>(best / options)});
 
   std::int32_t outcome = CallKinds::canonical;
   if (best < rules.thresholds.least[base] * options)

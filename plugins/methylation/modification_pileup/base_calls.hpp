@@ -79,7 +79,8 @@ class BaseCallDecoder {
   // From here on: how probable each listed call of a read is, canonical or modified, in 1/512, rounded down.
   struct Level {
     std::uint32_t position;  // in sequencing orientation
-    std::uint8_t base;
+    MoleculeStrand strand;
+    std::uint8_t base;  // on that strand
     std::uint16_t probability;
   };
   void collect_levels() { collects_levels_ = true; }

@@ -145,7 +145,8 @@ class ModificationThreshold {
   bool counts_at(const Workspace& workspace, const hts::AlignmentRecord& record, const BaseCallDecoder::Level& level) const {
     if (!included_) return true;
     const std::int64_t position = workspace.positions[level.position];
-    return position >= 0 && is_included(*included_, sam_hdr_tid2name(header_.get(), record.core.tid), position, workspace.calls.record.is_reverse());
+    const bool is_reverse = workspace.calls.record.is_reverse() == (level.strand == MoleculeStrand::sequenced);
+    return position >= 0 && is_included(*included_, sam_hdr_tid2name(header_.get(), record.core.tid), position, is_reverse);
   }
   void count(const Call& call, const std::vector<hts::AlignmentRecord>& records, LevelCounts& counts) {
     std::mutex mutex;  // guards counts

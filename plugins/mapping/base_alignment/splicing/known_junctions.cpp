@@ -5,6 +5,7 @@
 #include <charconv>
 #include <sluice/failure.hpp>
 #include <sluice/hts/text_file.hpp>
+#include <sluice/region_table.hpp>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
@@ -30,7 +31,7 @@ class BedLine {
     }
   }
   std::string_view name() const { return fields_[0]; }
-  bool is_comment() const { return lines_.line().empty() || name().starts_with('#') || name().starts_with("track") || name().starts_with("browser"); }
+  bool is_comment() const { return region_table::is_left_out(lines_.line()); }
   // Itself, or the introns between its blocks.
   template <class Take>
   void take_introns(const Take& take) const {
