@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 namespace sluice::modification_pileup {
 namespace {
@@ -20,6 +21,7 @@ std::uint8_t uncalled(std::uint8_t base) { return static_cast<std::uint8_t>(base
 
 std::optional<FilterThresholds> parse_thresholds(std::string_view text) {
   FilterThresholds thresholds;
+  std::array<bool, base_count> has_own{};
   while (true) {
     const std::size_t comma = text.find(',');
     std::string_view part = text.substr(0, comma);
@@ -33,10 +35,10 @@ std::optional<FilterThresholds> parse_thresholds(std::string_view text) {
     const auto parsed = std::from_chars(part.data(), part.data() + part.size(), value);
     if (parsed.ec != std::errc() || parsed.ptr != part.data() + part.size() || !(value >= 0 && value <= 1)) return std::nullopt;
     const auto least = static_cast<std::uint32_t>(std::ceil(value * certain));
-    if (base == base_count)
-      thresholds.least.fill(least);
-    else
-      thresholds.least[base] = least;
+    // A base's own goes before the one for all, in whatever order they come.
+    for (std::size_t i = 0; i < base_count; ++i)
+      if (i == base || (base == base_count && !has_own[i])) thresholds.least[i] = least;
+    if (base < base_count && std::exchange(has_own[base], true)) return std::nullopt;  // twice
     if (comma == std::string_view::npos) return thresholds;
     text.remove_prefix(comma + 1);
   }

@@ -64,7 +64,7 @@ class ModifiedBases {
   ModifiedBases(const Setup& setup, const Parameters& p)
       : rules_(p.rules()), inferred_(p.inferred), aligned_(p.aligned), wants_haplotype_(setup.wanted("haplotype")) {
     rules_.thresholds = parse_thresholds(p.filter_threshold).value_or(FilterThresholds());
-    if (p.include_bed && !p.include_bed->empty()) included_.emplace(hts::read_region_table(setup, *p.include_bed));
+    if (p.include_bed && !p.include_bed->empty()) included_.emplace(merged_regions(hts::read_region_table(setup, *p.include_bed)));
     resume(setup, [](StateReader&) {});
   }
 

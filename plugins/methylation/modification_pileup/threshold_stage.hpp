@@ -59,7 +59,8 @@ class ModificationThreshold {
   static void check_parameters(const Parameters& p) { p.rules(); }
 
   ModificationThreshold(const Setup& setup, const Parameters& parameters) : parameters_(parameters), rules_(parameters.rules()) {
-    if (parameters.include_bed && !parameters.include_bed->empty()) included_.emplace(hts::read_region_table(setup, *parameters.include_bed));
+    if (parameters.include_bed && !parameters.include_bed->empty())
+      included_.emplace(merged_regions(hts::read_region_table(setup, *parameters.include_bed)));
   }
 
   void process(const Call& call, Output& out) {
