@@ -35,7 +35,8 @@ Column::Column(std::string name, std::string type, ArrowSchema schema, ArrowArra
 Column::Column(std::string name, std::string type, ArrowSchema schema, std::unique_ptr<DeviceColumn> made)
     : name_(std::move(name)), type_(std::move(type)), rows_(made->array.array.length), schema_(schema) {
   bytes_ = std::accumulate(made->buffer_bytes.begin(), made->buffer_bytes.end(), std::uint64_t{0});
-  copies_.push_back(std::move(made));
+  const Device* const device = made->device.get();
+  copies_.push_back({device, std::move(made)});
 }
 
 Column::Column(std::string name, std::string type, ArrowSchema schema, std::vector<ColumnHandle> parts)
@@ -72,13 +73,20 @@ void Column::fetch() const {
     return;
   }
   try {
-    const Device::StreamHandle stream = copies_.front()->device->borrow_stream();
-    host_ = download(*stream, type_, *copies_.front());
+    const std::shared_ptr<const DeviceColumn> copy = made_copy();
+    const Device::StreamHandle stream = copy->device->borrow_stream();
+    host_ = download(*stream, type_, *copy);
   } catch (const Failure& failure) {
     if (!is_device_failure(failure.status()) || !origin_) throw;
     host_ = shared_array(origin_->make_again(name_));
   }
   origin_.reset();
+}
+
+// Under the lock. Null: it is on no device.
+std::shared_ptr<const DeviceColumn> Column::made_copy() const {
+  const auto copy = std::find_if(copies_.begin(), copies_.end(), [](const Copy& c) { return c.column != nullptr; });
+  return copy == copies_.end() ? nullptr : copy->column;
 }
 
 const ArrowArray& Column::host() const {
@@ -87,30 +95,65 @@ const ArrowArray& Column::host() const {
   return host_;
 }
 
+// Devices do not wait for each other: what is copied to one is copied outside the lock. The place of the copy is taken before, so that the others who
+// want it on that device wait for it, and is given back where nothing came of it.
 const ArrowDeviceArray& Column::on(DeviceStream& stream) const {
-  const std::lock_guard lock(mutex_);
-  for (const auto& copy : copies_)
-    if (copy->device.get() == &stream.device()) {
-      if (copy->ready) stream.wait_for(*copy->ready);
-      return copy->array;
+  const Device* const device = &stream.device();
+  std::vector<ColumnHandle> parts;
+  std::shared_ptr<const DeviceColumn> peer;
+  {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      const auto copy = std::find_if(copies_.begin(), copies_.end(), [&](const Copy& c) { return c.device == device; });
+      if (copy == copies_.end()) break;
+      if (copy->column) {
+        if (copy->column->ready) stream.wait_for(*copy->column->ready);
+        return copy->column->array;
+      }
+      copy_came_.wait(lock);
     }
-  if (!parts_.empty()) {
-    std::vector<const ArrowArray*> arrays;
-    for (const ColumnHandle& part : parts_) arrays.push_back(&part->host());
-    copies_.push_back(std::make_unique<DeviceColumn>(upload(stream, type_, arrays)));
-  } else if (host_.release == nullptr && stream.device().is_peer_of(*copies_.front()->device)) {
-    copies_.push_back(std::make_unique<DeviceColumn>(copy_from_peer(stream, type_, *copies_.front())));
-  } else {
-    if (host_.release == nullptr) fetch();
-    copies_.push_back(std::make_unique<DeviceColumn>(upload(stream, type_, {&host_})));
+    parts = parts_;
+    if (parts.empty() && host_.release == nullptr) {
+      peer = made_copy();
+      if (!device->is_peer_of(*peer->device)) {
+        fetch();
+        peer.reset();
+      }
+    }
+    copies_.push_back({device, nullptr});
   }
-  return copies_.back()->array;
+  std::shared_ptr<const DeviceColumn> made;
+  const auto end = [&] {
+    const std::lock_guard lock(mutex_);
+    const auto place = std::find_if(copies_.begin(), copies_.end(), [&](const Copy& c) { return c.device == device; });
+    if (made)
+      place->column = made;
+    else
+      copies_.erase(place);
+    copy_came_.notify_all();
+  };
+  try {
+    if (!parts.empty()) {
+      std::vector<const ArrowArray*> arrays;
+      for (const ColumnHandle& part : parts) arrays.push_back(&part->host());
+      made = std::make_shared<const DeviceColumn>(upload(stream, type_, arrays));
+    } else if (peer) {
+      made = std::make_shared<const DeviceColumn>(copy_from_peer(stream, type_, *peer));
+    } else {
+      made = std::make_shared<const DeviceColumn>(upload(stream, type_, {&host_}));
+    }
+  } catch (...) {
+    end();
+    throw;
+  }
+  end();
+  return made->array;
 }
 
 void Column::leave(const Device& device) const {
   const std::lock_guard lock(mutex_);
   if (host_.release == nullptr) return;
-  std::erase_if(copies_, [&](const auto& copy) { return copy->device.get() == &device; });
+  std::erase_if(copies_, [&](const Copy& copy) { return copy.device == &device && copy.column; });
 }
 
 bool Column::is_on_host() const {
@@ -120,12 +163,13 @@ bool Column::is_on_host() const {
 
 bool Column::is_on(const Device& device) const {
   const std::lock_guard lock(mutex_);
-  return std::any_of(copies_.begin(), copies_.end(), [&](const auto& copy) { return copy->device.get() == &device; });
+  return std::any_of(copies_.begin(), copies_.end(), [&](const Copy& copy) { return copy.device == &device && copy.column; });
 }
 
 const Device* Column::home() const {
   const std::lock_guard lock(mutex_);
-  return copies_.empty() ? nullptr : copies_.front()->device.get();
+  const std::shared_ptr<const DeviceColumn> copy = made_copy();
+  return copy ? copy->device.get() : nullptr;
 }
 
 const ColumnHandle* BatchData::find(std::string_view name) const {

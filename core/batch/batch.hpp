@@ -5,6 +5,7 @@
 
 #include <sluice/abi.h>
 
+#include <condition_variable>
 #include <cstdint>
 #include <limits>
 #include <map>
@@ -69,13 +70,19 @@ class Column {
 
  private:
   void fetch() const;
+  std::shared_ptr<const DeviceColumn> made_copy() const;
   std::string name_, type_;
   std::int64_t rows_;
   std::uint64_t bytes_ = 0;
   ArrowSchema schema_;
   mutable std::mutex mutex_;  // guards everything below
   mutable ArrowArray host_{};
-  mutable std::vector<std::unique_ptr<DeviceColumn>> copies_;
+  struct Copy {
+    const Device* device;
+    std::shared_ptr<const DeviceColumn> column;  // null: on its way
+  };
+  mutable std::vector<Copy> copies_;
+  mutable std::condition_variable copy_came_;
   mutable std::shared_ptr<ColumnOrigin> origin_;
   mutable std::vector<ColumnHandle> parts_;  // empty: made in one piece, or put together on the host
 };

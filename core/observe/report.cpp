@@ -141,6 +141,7 @@ Json stage_entry(const StageStatistics& stage) {
                 {"work_unit", stage.work_unit},
                 {"busy_seconds", rounded(stage.busy_seconds)},
                 {"wait_seconds", rounded(stage.wait_seconds)},
+                {"beyond_memory", {{"bytes", stage.beyond_memory}, {"rows", stage.beyond_memory_rows}}},
                 {"output_bytes", stage.output_bytes},
                 {"counters", plain_counters(stage)},
                 {"quantities", quantities},

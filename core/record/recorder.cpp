@@ -153,6 +153,16 @@ void StageRecorder::waited(double seconds) {
   totals_.wait_seconds += seconds;
 }
 
+bool StageRecorder::beyond_memory(std::uint64_t bytes, const std::string& rows) {
+  const std::lock_guard lock(mutex_);
+  const bool is_first = totals_.beyond_memory == 0;
+  if (bytes > totals_.beyond_memory) {
+    totals_.beyond_memory_rows = rows;
+    totals_.beyond_memory = bytes;
+  }
+  return is_first;
+}
+
 StageStatistics StageRecorder::statistics() const {
   const std::lock_guard lock(mutex_);
   StageStatistics result = totals_;

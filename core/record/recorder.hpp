@@ -39,6 +39,8 @@ class StageRecorder {
   // Sinks: a batch with a deadline was committed with so many seconds left; < 0: late.
   void committed_by(double seconds_left);
   void waited(double seconds);
+  // One call needs so many bytes, which is beyond the memory budget. True: that is the first.
+  bool beyond_memory(std::uint64_t bytes, const std::string& rows);
   void progress(double share) { progress_.store(share); }
   // Of all calls so far, threads that help a call not counted.
   double busy_seconds() const { return busy_seconds_.load(std::memory_order_relaxed); }

@@ -81,8 +81,11 @@ struct StageStatistics : StageCounts {
   std::vector<ImplementationStatistics> implementations;
   double busy_seconds = 0;  // sum over calls, all implementations
   double wait_seconds = 0;  // sources: waiting for the memory budget
-  std::string position;     // sources that know it: where the next row begins
-  double progress = -1;     // that a stage says: sources and regroups of the rows that they give, sinks of their finish(); 0..1; < 0: nothing
+  // The most that one call needed where that was beyond the memory budget; and the name of its row, or how many there were.
+  std::uint64_t beyond_memory = 0;
+  std::string beyond_memory_rows;
+  std::string position;  // sources that know it: where the next row begins
+  double progress = -1;  // that a stage says: sources and regroups of the rows that they give, sinks of their finish(); 0..1; < 0: nothing
 };
 
 struct TraceEvent {

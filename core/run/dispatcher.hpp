@@ -35,6 +35,8 @@ class Dispatcher {
   ~Dispatcher();
   Dispatcher(const Dispatcher&) = delete;
 
+  // Does the job on one of the run's threads.
+  void spawn(std::function<void()> job) { spawn_(std::move(job)); }
   bool may_use_devices() const { return devices_ == Devices::possible; }
   // Is a call of this segment over when submit() returns?
   bool calls_here(const Segment& segment) const {

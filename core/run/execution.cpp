@@ -185,13 +185,30 @@ void Execution::process(std::size_t i, const Message& message, const Transport::
   if (message.batch->rows == 0) return leave(last, message);
   const CallNeeds needs = segment.first().needs_of(*message.batch);
   if (needs.bytes > 0) message.note_footprint(nullptr, needs.bytes);
-  transport_->call(dispatcher_, segment, message.batch, needs.size, [this, last, message, token](BatchHandle output) {
-    guard(last, [&] {
-      if (!output) return;
-      message.note_footprint(output, 0);
-      leave(last, {std::move(output), message.permit});
+  const auto begin = [this, i, last, message, needs](const MemoryBudget::LeaseHandle& lease, const Transport::Token& held) {
+    if (lease && lease->is_beyond()) tell_of_call_beyond_memory(i, *message.batch, needs.bytes);
+    transport_->call(dispatcher_, *segments_[i], message.batch, needs.size, [this, last, message, held, lease](BatchHandle output) {
+      guard(last, [&] {
+        if (lease) lease->over(output ? message.footprint(output) : 0);
+        if (!output) return;
+        message.note_footprint(output, 0);
+        leave(last, {std::move(output), message.permit});
+      });
     });
-  });
+  };
+  // What may go to a device, or has a thread of its own, does not wait.
+  if (needs.most == 0 || run_.may_use_devices(i) || segment.first().is_blocking()) return begin(nullptr, token);
+  const auto later = [this, i, begin, held = token ? token : transport_->hold(i)](const MemoryBudget::LeaseHandle& lease) {
+    guard(i, [&] { dispatcher_.spawn([this, i, begin, held, lease] { guard(i, [&] { begin(lease, held); }); }); });
+  };
+  if (const auto lease = budget_.lend(message.permit, message.footprint(nullptr) + needs.most, later)) begin(*lease, token);
+}
+
+void Execution::tell_of_call_beyond_memory(std::size_t i, const BatchData& batch, std::uint64_t bytes) {
+  const std::string rows = batch.rows == 1 ? batch.name_of(0) : std::to_string(batch.rows) + " rows";
+  if (run_.recorder.stage(i).beyond_memory(bytes, rows))
+    run_.log(SLUICE_LOG_INFO, stages_[i]->name(),
+             rows + " takes " + std::to_string(bytes >> 20) + " MiB, beyond what the memory budget leaves: such rows are done one at a time");
 }
 
 void Execution::leave(std::size_t i, Message message) {

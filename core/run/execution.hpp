@@ -73,6 +73,7 @@ class Execution {
   void send(std::size_t from, Message message);
   void enter(std::size_t stage, Message message);
   void process(std::size_t stage, const Message& message, const Transport::Token& token);
+  void tell_of_call_beyond_memory(std::size_t stage, const BatchData& batch, std::uint64_t bytes);
   // A batch with the stage's columns.
   void leave(std::size_t stage, Message message);
   void process_in_order(std::size_t stage);

@@ -100,12 +100,12 @@ bool MapRunner::estimate(const BatchData& batch, sluice_estimate& estimate) cons
 
 CallNeeds MapRunner::needs_of(const BatchData& batch, Fetching fetching) {
   const double work = batch.work > 0 ? batch.work : static_cast<double>(batch.rows);
-  const CallNeeds unknown{{work, work}, 0};
+  const CallNeeds unknown{{work, work}, 0, 0};
   if ((*instance_)->estimate == nullptr) return unknown;
   const bool here = is_on_host(batch);
   const std::lock_guard lock(needs_mutex_);
   if (!here && needs_per_work_.size.work > 0)
-    return {{work * needs_per_work_.size.work, work * needs_per_work_.size.largest_row}, needs_per_work_.bytes};
+    return {{work * needs_per_work_.size.work, work * needs_per_work_.size.largest_row}, needs_per_work_.bytes, 0};
   if (!here && fetching == Fetching::never) return unknown;
   sluice_estimate said{};
   try {
@@ -113,8 +113,12 @@ CallNeeds MapRunner::needs_of(const BatchData& batch, Fetching fetching) {
   } catch (const Failure&) {
     return unknown;  // the device that it lies on is gone: the call will see to that
   }
-  const CallNeeds needs{{said.work, said.largest_row_work > 0 ? said.largest_row_work : said.work}, said.output_bytes + said.scratch_bytes};
-  needs_per_work_ = {{needs.size.work / work, needs.size.largest_row / work}, needs.bytes};
+  const double largest = said.largest_row_work > 0 ? said.largest_row_work : said.work;
+  // An estimate may be anything.
+  const double at_once = std::clamp(std::ceil(said.work / largest), 1.0, static_cast<double>(run_.threads));
+  const double most = std::min(static_cast<double>(said.output_bytes) + static_cast<double>(said.scratch_bytes) * at_once, 0x1p62);
+  const CallNeeds needs{{said.work, largest}, said.output_bytes + said.scratch_bytes, static_cast<std::uint64_t>(most)};
+  needs_per_work_ = {{needs.size.work / work, needs.size.largest_row / work}, needs.bytes, 0};
   return needs;
 }
 

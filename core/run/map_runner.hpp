@@ -21,7 +21,8 @@ struct CallPlace {
 // What a call is expected to take.
 struct CallNeeds {
   CallSize size;
-  std::uint64_t bytes = 0;  // of the columns that it makes, and of its working memory
+  std::uint64_t bytes = 0;  // of the columns that it makes, and of one thread's working memory
+  std::uint64_t most = 0;   // the same with that of as many threads as have rows like the largest; 0: unknown
 };
 
 // May columns be copied from a device to find out what a call takes?

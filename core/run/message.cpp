@@ -8,7 +8,10 @@
 namespace sluice {
 
 void Message::note_footprint(const BatchHandle& made, std::uint64_t bytes) const {
-  if (!permit) return;
+  if (permit) permit->used(footprint(made) + bytes);
+}
+
+std::uint64_t Message::footprint(const BatchHandle& made) const {
   std::vector<ColumnHandle> held = batch->columns;
   const auto add = [&](const std::vector<ColumnHandle>& columns) {
     for (const ColumnHandle& column : columns)
@@ -17,8 +20,9 @@ void Message::note_footprint(const BatchHandle& made, std::uint64_t bytes) const
   if (made) add(made->columns);
   // What is kept in case a device is lost takes room too.
   for (std::size_t i = 0; i < held.size(); ++i) add(held[i]->kept_for_origin());
+  std::uint64_t bytes = 0;
   for (const ColumnHandle& column : held) bytes += column->bytes();
-  permit->used(bytes);
+  return bytes;
 }
 
 bool BranchJoin::arrive(Message& message) {

@@ -21,6 +21,7 @@ struct Message {
 
   // Notes how much memory the batch and what was made of it take at this moment; bytes: beside columns.
   void note_footprint(const BatchHandle& made, std::uint64_t bytes) const;
+  std::uint64_t footprint(const BatchHandle& made) const;
 };
 
 // Brings together the messages of one sequence number that come along several branches. Thread-safe.

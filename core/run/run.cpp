@@ -278,7 +278,13 @@ struct Run::Implementation {
     } else {
       // One thread more than compute, so that a batch finds its way to a device while all of them are busy.
       arena = std::make_unique<Arena>(needs.devices == Devices::possible ? threads + 1 : threads);
-      context.parallel_for = [this](std::size_t count, std::size_t grain, const auto& body) { return arena->parallel_for(count, grain, body); };
+      context.parallel_for = [this](std::size_t count, std::size_t grain, const auto& body) -> sluice_status {
+        if (!budget.one_is_beyond()) return arena->parallel_for(count, grain, body);
+        // As little at once as can be.
+        for (std::size_t begin = 0; begin < count; begin += grain)
+          if (const sluice_status status = body(begin, std::min(count, begin + grain)); status != SLUICE_OK) return status;
+        return SLUICE_OK;
+      };
     }
     if (options.job)
       options.job(context);

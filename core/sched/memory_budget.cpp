@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <new>
 #include <utility>
 
 namespace sluice {
@@ -61,6 +62,61 @@ void MemoryBudget::grow(const PermitHandle& permit, double work) {
   used_ += extra;
   permit->bytes_ += extra;
   permit->size_ = work;
+}
+
+// Under the lock. Null: it has to wait.
+MemoryBudget::LeaseHandle MemoryBudget::lent(const PermitHandle& permit, std::uint64_t bytes) {
+  const std::uint64_t extra = bytes > permit->bytes_ ? bytes - permit->bytes_ : 0;
+  const bool fits = extra <= room() && used_ <= room() - extra;
+  if (!fits && leases_ > 0) return nullptr;
+  const bool is_beyond = bytes > room();
+  auto lease = std::make_shared<Lease>(this, permit, extra, is_beyond ? Lease::Fits::never : Lease::Fits::beside_others);
+  ++leases_;
+  used_ += extra;
+  if (is_beyond) one_is_beyond_ = true;
+  return lease;
+}
+
+std::optional<MemoryBudget::LeaseHandle> MemoryBudget::lend(const PermitHandle& permit, std::uint64_t bytes, Begin later) {
+  const std::lock_guard lock(mutex_);
+  // A batch is made so that several for each thread fit.
+  if (permit == nullptr || bytes <= room() / 4 || (bytes <= permit->bytes_ && bytes <= room())) return LeaseHandle();
+  if (waiting_.empty())
+    if (LeaseHandle lease = lent(permit, bytes)) return lease;
+  waiting_.push_back({permit, bytes, std::move(later)});
+  return std::nullopt;
+}
+
+// What waited begins here. Should there be no room to count it, it begins uncounted: nobody else would wake it.
+void MemoryBudget::end(Lease& lease, std::uint64_t stays) noexcept {
+  {
+    const std::lock_guard lock(mutex_);
+    if (std::exchange(lease.has_ended_, true)) return;
+    Permit& permit = *lease.permit_;
+    const std::uint64_t more = stays > permit.bytes_ ? stays - permit.bytes_ : 0;
+    used_ += more;
+    used_ -= lease.bytes_;
+    permit.bytes_ += more;
+    --leases_;
+    if (lease.is_beyond()) one_is_beyond_ = false;
+  }
+  changed_.notify_all();
+  for (;;) {
+    Waiting next;
+    LeaseHandle of_next;
+    {
+      const std::lock_guard lock(mutex_);
+      if (waiting_.empty()) return;
+      try {
+        of_next = lent(waiting_.front().permit, waiting_.front().bytes);
+        if (!of_next) return;
+      } catch (const std::bad_alloc&) {
+      }
+      next = std::move(waiting_.front());
+      waiting_.pop_front();
+    }
+    next.later(std::move(of_next));
+  }
 }
 
 // A batch should be small against the budget (at least four per thread fit), large against the cost of handing it on (some

@@ -12,6 +12,8 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <utility>
 
 namespace sluice {
 
@@ -59,6 +61,33 @@ class MemoryBudget {
   };
   using PermitHandle = std::shared_ptr<Permit>;
 
+  // What one call takes beyond its batch's permit, until this ends. Null where nobody has to count it.
+  class Lease {
+   public:
+    enum class Fits { beside_others, never };
+    Lease(MemoryBudget* budget, PermitHandle permit, std::uint64_t bytes, Fits fits)
+        : budget_(budget), permit_(std::move(permit)), bytes_(bytes), fits_(fits) {}
+    Lease(const Lease&) = delete;
+    ~Lease() { budget_->end(*this, 0); }
+    // More than the whole budget: the call has to take as little as it can.
+    bool is_beyond() const { return fits_ == Fits::never; }
+    // The call is over; so much stays of it: the batch with what was made of it.
+    void over(std::uint64_t stays) noexcept { budget_->end(*this, stays); }
+
+   private:
+    friend class MemoryBudget;
+    MemoryBudget* budget_;
+    PermitHandle permit_;
+    std::uint64_t bytes_;
+    Fits fits_;
+    bool has_ended_ = false;
+  };
+  using LeaseHandle = std::shared_ptr<Lease>;
+  using Begin = std::function<void(LeaseHandle)>;
+  // For a call of so many bytes, which are those of its batch, too. Nothing: it has to wait, and `later` is called where another lease ends. Small
+  // calls are not counted beside their permits. What does not fit waits for the leases before it to end, and then begins whether it fits or not.
+  std::optional<LeaseHandle> lend(const PermitHandle& permit, std::uint64_t bytes, Begin later);
+
   // Waits until a source's batch of `work` fits; one batch is always let in, however large. Null when nobody should wait any more.
   PermitHandle acquire(double work);
   // A regrouping stage's own flow; lives as long as the budget.
@@ -77,12 +106,16 @@ class MemoryBudget {
   void keep(std::uint64_t bytes);
   // Lets so much more in than without devices, which work on many batches at once.
   void allow_for_devices(int batches, std::uint64_t bytes);
+  // Goes on a call now that needs more than the whole budget?
+  bool one_is_beyond() const { return one_is_beyond_; }
   int in_flight() const;
   std::uint64_t limit() const;
   double bytes_per_work() const;
 
  private:
   void release(const Permit& permit);
+  void end(Lease& lease, std::uint64_t stays) noexcept;
+  LeaseHandle lent(const PermitHandle& permit, std::uint64_t bytes);
   Flow& sources() { return flows_.front(); }
   const Flow& sources() const { return flows_.front(); }
   // Saturates: an estimate may be anything, and what is above the limit travels alone whatever it is.
@@ -104,10 +137,18 @@ class MemoryBudget {
   std::deque<Flow> flows_;  // the sources' first
   std::uint64_t used_ = 0, kept_ = 0;
   int batches_ = 0;
-  int growing_ = 0;                      // batches whose source waits in grow()
-  int most_batches_, for_devices_ = 0;   // of most_batches_
-  std::uint64_t bytes_for_devices_ = 0;  // of limit_
-  bool flows_wait_ = false;              // a regrouping stage has had to wait
+  int growing_ = 0;                         // batches whose source waits in grow()
+  int most_batches_, for_devices_ = 0;      // of most_batches_
+  std::uint64_t bytes_for_devices_ = 0;     // of limit_
+  bool flows_wait_ = false;                 // a regrouping stage has had to wait
+  std::atomic<bool> one_is_beyond_{false};  // of the leases; written under the lock
+  struct Waiting {
+    PermitHandle permit;
+    std::uint64_t bytes;
+    Begin later;
+  };
+  int leases_ = 0;               // that have not ended
+  std::deque<Waiting> waiting_;  // for one; only while there are others
 };
 
 }  // namespace sluice

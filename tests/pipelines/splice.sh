@@ -70,6 +70,18 @@ done
 [ "$(diff first.paf passed.paf | grep -c '^>')" -gt 0 ] || fail "a second pass changes nothing"
 echo "introns: lines, table, second pass"
 
+# ---- introns that end behind their contig, as far as a number goes
+while IFS=$'\t' read -r contig begin _; do printf '%s\t%s\t2147483647\n' "$contig" "$begin"; done <junctions.bed >far.bed
+cat junctions.bed >>far.bed
+for known in --jump-bed --pass1; do
+  for bed in junctions far; do
+    map --preset splice --format sam --reference genome.fa --reads clean.fa $known $bed.bed --output $bed.sam
+    grep -v '^@' $bed.sam >$bed.lines
+  done
+  cmp junctions.lines far.lines || fail "$known: introns that leave the contig change lines"
+done
+echo "introns that leave their contig change nothing"
+
 # ---- options that do not fit
 expect_error() { # CODE TEXT OPTIONS...
   local code=$1 text=$2 got=0

@@ -8,6 +8,7 @@
 #include <sluice/failure.hpp>
 #include <sluice/hts/text_file.hpp>
 #include <sluice/region.hpp>
+#include <sluice/region_table.hpp>
 #include <string_view>
 #include <tuple>
 
@@ -28,10 +29,6 @@ std::string_view take_column(std::string_view& line) {
   const std::string_view column = line.substr(begin, end - begin);
   line.remove_prefix(end);
   return column;
-}
-
-bool is_heading(std::string_view line) {
-  return line.find_first_not_of(" \t") == std::string_view::npos || line.front() == '#' || line.starts_with("track") || line.starts_with("browser");
 }
 
 std::string contigs_of(sam_hdr_t* header) {
@@ -83,7 +80,7 @@ Regions read_bed(const std::string& path, sam_hdr_t* header, const std::string& 
   std::uint64_t regions = 0, elsewhere = 0;
   std::string first_elsewhere;
   while (lines.next()) {
-    if (is_heading(lines.line())) continue;
+    if (region_table::is_left_out(lines.line())) continue;
     std::string_view rest = lines.line();
     const std::string contig(take_column(rest));
     Region region;

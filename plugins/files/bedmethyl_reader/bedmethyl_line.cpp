@@ -3,7 +3,6 @@
 #include "bedmethyl_reader/bedmethyl_line.hpp"
 
 #include <charconv>
-#include <limits>
 #include <system_error>
 
 namespace sluice::bedmethyl_reader {
@@ -12,7 +11,7 @@ namespace {
 constexpr std::size_t columns = 18, first_count = 11;
 
 bool parse_count(std::string_view text, std::int64_t& value) {
-  constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max() / 16;  // sums of them are numbers, too
+  constexpr std::int64_t most = std::int64_t{1} << 40;  // beyond any position and any depth: sums over all sites of a genome are numbers, too
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   return error == std::errc() && end == text.data() + text.size() && value >= 0 && value <= most;
 }
@@ -24,8 +23,8 @@ std::string parse_bedmethyl(std::string_view text, BedMethylLine& line) {
   std::array<std::string_view, columns + 1> fields;
   std::size_t count = 0;
   while (count < fields.size()) {
-    // Names may have blanks; the columns behind the ninth have none.
-    const std::size_t end = text.find_first_of(count < 9 ? "\t" : "\t ");
+    // Names may have blanks, the partition's too; the columns between have none.
+    const std::size_t end = text.find_first_of(count < 9 || count == columns ? "\t" : "\t ");
     fields[count++] = text.substr(0, end);
     if (end == std::string_view::npos) break;
     text.remove_prefix(end + 1);

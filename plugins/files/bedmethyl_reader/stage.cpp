@@ -7,9 +7,11 @@
 #include <sluice/hts/text_file.hpp>
 #include <sluice/input_files.hpp>
 #include <sluice/input_part.hpp>
+#include <sluice/region_table.hpp>
 #include <sluice/stage.hpp>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "bedmethyl_reader/bedmethyl_line.hpp"
@@ -61,6 +63,7 @@ class BedMethylReader {
       lines_.emplace(hts::FileLabel{paths_[file_]});
       while (lines_->number() < numbers[1] && lines_->next()) {
       }
+      has_rows_ = numbers[1] > 0;
     }
   }
   // The file, and its lines before the next row.
@@ -106,10 +109,12 @@ class BedMethylReader {
     for (; file_ < paths_.size(); ++file_, lines_.reset()) {
       if (!lines_) lines_.emplace(hts::FileLabel{paths_[file_]});
       while (lines_->next()) {
-        const std::string_view line = lines_->line();
-        if (!line.empty() && line.front() != '#' && !line.starts_with("track") && !line.starts_with("browser")) return true;
+        if (!region_table::is_left_out(lines_->line())) return has_rows_ = true;
       }
-      if (lines_->number() == 0) call.warn(hts::empty_text(lines_->label().text()));
+      if (lines_->number() == 0)
+        call.warn(hts::empty_text(lines_->label().text()));
+      else if (!std::exchange(has_rows_, false))
+        call.warn(lines_->label().text() + " has no site");
       hts::warn_of_open_end(call, *lines_);
     }
     return false;
@@ -117,6 +122,7 @@ class BedMethylReader {
 
   std::vector<std::string> paths_;
   std::size_t file_ = 0;
+  bool has_rows_ = false;  // the file that is open
   std::optional<hts::TextLines> lines_;
 };
 

@@ -70,7 +70,8 @@ class SiteFigures {
 
   static void check(const std::string& region) {
     const RegionText parsed(region);
-    if (!region.empty() && (parsed.name().empty() || parsed.interval().end == std::numeric_limits<std::int64_t>::max()))
+    constexpr std::int64_t furthest = std::int64_t{1} << 40;  // beyond any contig
+    if (!region.empty() && (parsed.name().empty() || parsed.interval().end > furthest))
       throw Failure::usage("report_region '" + region + "' does not say where it ends", "write contig:first-last");
   }
 

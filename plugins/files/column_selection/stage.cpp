@@ -202,17 +202,15 @@ class Explode {
   }
 
   void process(const Call& call, const Batch& in, Output& out) const {
-    constexpr std::int64_t elements_at_once = 1 << 18;
+    // What is kept is copied for each element: a batch ends by its bytes, too.
+    constexpr std::int64_t elements_at_once = 1 << 18, bytes_at_once = std::int64_t{64} << 20;
     std::vector<std::span<const std::int64_t>> offsets;
-    for (const std::string& name : lists_) {
-      const ArrowArray& array = *column_of(in, name).array;
-      offsets.emplace_back(static_cast<const std::int64_t*>(array.buffers[1]) + array.offset, static_cast<std::size_t>(in.rows()) + 1);
-    }
+    for (const std::string& name : lists_) offsets.push_back(offsets_of(in, name));
     const auto size_of = [](std::span<const std::int64_t> list, std::int64_t row) {
       return list[static_cast<std::size_t>(row) + 1] - list[static_cast<std::size_t>(row)];
     };
-    std::vector<std::int64_t> rows;  // whose elements are given next
-    std::int64_t elements = 0;
+    std::vector<Piece> pieces;  // that are given next
+    std::int64_t elements = 0, bytes = 0;
     for (std::int64_t row = 0; row < in.rows(); ++row) {
       if (!in.ok(row)) continue;
       const std::int64_t size = size_of(offsets.front(), row);
@@ -220,35 +218,64 @@ class Explode {
         call.account(Reason::unequal_lists, 1);
         continue;
       }
-      if (size == 0) continue;
-      rows.push_back(row);
-      elements += size;
-      if (elements >= elements_at_once) give(in, rows, elements, offsets.front(), out);
+      const std::int64_t of_element = bytes_of_element(in, row);
+      for (std::int64_t from = 0; from < size;) {
+        const std::int64_t room = std::max<std::int64_t>(std::min(elements_at_once - elements, (bytes_at_once - bytes) / of_element), 1);
+        const std::int64_t count = std::min(room, size - from);
+        pieces.push_back({row, from, from + count});
+        elements += count;
+        bytes += count * of_element;
+        from += count;
+        if (elements < elements_at_once && bytes + of_element <= bytes_at_once) continue;
+        give(in, pieces, elements, out);
+        pieces.clear();
+        elements = bytes = 0;
+      }
     }
-    give(in, rows, elements, offsets.front(), out);
+    give(in, pieces, elements, out);
   }
   void finish(const Call&, Output&) const {}
   void save(const Call&, StateWriter&) const {}
 
  private:
-  void give(const Batch& in, std::vector<std::int64_t>& rows, std::int64_t& elements, std::span<const std::int64_t> offsets, Output& out) const {
-    if (rows.empty()) return;
+  // Elements [from, to) of a row.
+  struct Piece {
+    std::int64_t row, from, to;
+  };
+  // Of a list or text column: where each row's values begin, and where the last ends.
+  static std::span<const std::int64_t> offsets_of(const Batch& in, const std::string& name) {
+    const ArrowArray& array = *column_of(in, name).array;
+    return {static_cast<const std::int64_t*>(array.buffers[1]) + array.offset, static_cast<std::size_t>(in.rows()) + 1};
+  }
+  // About so many bytes come out for each element of the row.
+  std::int64_t bytes_of_element(const Batch& in, std::int64_t row) const {
+    constexpr std::int64_t number = 8;
+    auto bytes = static_cast<std::int64_t>(lists_.size() + 1) * number;
+    for (const std::string& name : keep_) {
+      const std::string_view type = column_of(in, name).type;
+      bytes += number;
+      if (!is_text(type) && !is_list(type)) continue;
+      const std::span<const std::int64_t> offsets = offsets_of(in, name);
+      const std::int64_t count = offsets[static_cast<std::size_t>(row) + 1] - offsets[static_cast<std::size_t>(row)];
+      bytes += is_text(type) ? count : count * number;
+    }
+    return bytes;
+  }
+  void give(const Batch& in, const std::vector<Piece>& pieces, std::int64_t elements, Output& out) const {
+    if (pieces.empty()) return;
     out.set_rows(elements);
     for (const std::string& name : lists_)
       for_type(item_type(column_of(in, name).type), [&]<class T>() {
         const ListView<T> lists = in.list<T>(name);
         auto to = out.column<T>(name.c_str()).begin();
-        for (const std::int64_t row : rows) to = std::copy(lists[row].begin(), lists[row].end(), to);
+        for (const Piece& piece : pieces) to = std::copy(lists[piece.row].begin() + piece.from, lists[piece.row].begin() + piece.to, to);
       });
     std::vector<std::int64_t> of_elements, places;
-    for (const std::int64_t row : rows)
-      for (std::int64_t i = 0; i < offsets[static_cast<std::size_t>(row) + 1] - offsets[static_cast<std::size_t>(row)]; ++i)
-        of_elements.push_back(row), places.push_back(i);
+    for (const Piece& piece : pieces)
+      for (std::int64_t i = piece.from; i < piece.to; ++i) of_elements.push_back(piece.row), places.push_back(i);
     for (const std::string& name : keep_) copy_column(in, name, of_elements, out, name);
     if (!index_.empty()) std::copy(places.begin(), places.end(), out.column<std::int64_t>(index_.c_str()).begin());
     out.emit();
-    rows.clear();
-    elements = 0;
   }
 
   std::vector<std::string> lists_, keep_;

@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <vector>
 
 namespace sluice::region_filter {
@@ -104,14 +105,13 @@ class InRegions {
   }
   // False: it is in none.
   bool append_names(const Place& place, std::string& names) const {
-    std::vector<std::string_view> labels;
+    std::unordered_set<std::string_view> labels;
     index_.for_each(place.contig, place.start, place.end, [&](std::size_t which) {
       const TableRegion& region = index_.regions()[which];
       if (p_.whole && (region.start > place.start || region.end < place.end)) return;
       if (place.is_reverse && region.strand == (*place.is_reverse ? RegionStrand::forward : RegionStrand::reverse)) return;
-      if (std::find(labels.begin(), labels.end(), region.label) != labels.end()) return;
-      names += (labels.empty() ? "" : ",") + region.label;
-      labels.push_back(region.label);
+      if (!labels.insert(region.label).second) return;
+      names += (labels.size() == 1 ? "" : ",") + region.label;
     });
     return !labels.empty();
   }

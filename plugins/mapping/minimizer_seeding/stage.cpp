@@ -21,7 +21,7 @@ namespace sluice::minimizer_seeding {
 namespace {
 
 // Working memory beyond this is given back after a read that needed it: an ordinary long read needs a few MiB.
-constexpr std::size_t largest_kept_bytes = std::size_t{64} << 20;
+constexpr std::size_t largest_kept_bytes = std::size_t{16} << 20;
 // Anchors of a base, at most, of ordinary reads: about 0.2 minimizers, most of them unique.
 constexpr std::uint64_t bytes_per_base = 8;
 

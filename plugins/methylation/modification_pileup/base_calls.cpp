@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 namespace sluice::modification_pileup {
 namespace {
@@ -20,6 +21,7 @@ std::uint8_t uncalled(std::uint8_t base) { return static_cast<std::uint8_t>(base
 
 std::optional<FilterThresholds> parse_thresholds(std::string_view text) {
   FilterThresholds thresholds;
+  std::array<bool, base_count> has_own{};
   while (true) {
     const std::size_t comma = text.find(',');
     std::string_view part = text.substr(0, comma);
@@ -33,10 +35,10 @@ std::optional<FilterThresholds> parse_thresholds(std::string_view text) {
     const auto parsed = std::from_chars(part.data(), part.data() + part.size(), value);
     if (parsed.ec != std::errc() || parsed.ptr != part.data() + part.size() || !(value >= 0 && value <= 1)) return std::nullopt;
     const auto least = static_cast<std::uint32_t>(std::ceil(value * certain));
-    if (base == base_count)
-      thresholds.least.fill(least);
-    else
-      thresholds.least[base] = least;
+    // A base's own goes before the one for all, in whatever order they come.
+    for (std::size_t i = 0; i < base_count; ++i)
+      if (i == base || (base == base_count && !has_own[i])) thresholds.least[i] = least;
+    if (base < base_count && std::exchange(has_own[base], true)) return std::nullopt;  // twice
     if (comma == std::string_view::npos) return thresholds;
     text.remove_prefix(comma + 1);
   }
@@ -213,7 +215,8 @@ DecodeStatus BaseCallDecoder::call(std::size_t position, MoleculeStrand strand, 
   }
   // In 1/512 of 1/options, so that equal parts of what is ignored are whole numbers.
   const auto options = ignored > 0 ? static_cast<std::uint32_t>(choice.codes.size() + 1) : 1U;
-  const std::uint32_t canonical = (modified < certain ? certain - modified : 0) * options + ignored;
+  const std::uint32_t most = certain * options;  // tags may say more than is certain
+  const std::uint32_t canonical = std::min((modified < certain ? certain - modified : 0) * options + ignored, most);
   std::uint32_t best = 0;
   std::size_t best_code = 0;
   auto next = listed.begin();
@@ -221,16 +224,16 @@ DecodeStatus BaseCallDecoder::call(std::size_t position, MoleculeStrand strand, 
   for (std::size_t which = 0; which < choice.codes.size(); ++which) {
     while (next != listed.end() && next->code < choice.codes[which]) ++next;
     const bool is_listed = next != listed.end() && next->code == choice.codes[which];
-    const std::uint32_t probability = (is_listed ? 2U * next->probability + 1 : 0U) * options + ignored;
+    const std::uint32_t probability = std::min((is_listed ? 2U * next->probability + 1 : 0U) * options + ignored, most);
     if (probability > best) best = probability, best_code = which;
     if (collects_said_)
-      said_.push_back({static_cast<std::uint32_t>(position), strand, base, choice.codes[which],
-                       static_cast<double>(probability) / (certain * options), !is_listed, 0});
+      said_.push_back(
+          {static_cast<std::uint32_t>(position), strand, base, choice.codes[which], static_cast<double>(probability) / most, !is_listed, 0});
   }
   const bool is_canonical = canonical >= best;
   best = std::max(best, canonical);
   if (collects_levels_ && !listed.empty())
-    levels_.push_back({static_cast<std::uint32_t>(position), base, static_cast<std::uint16_t>(best / options)});
+    levels_.push_back({static_cast<std::uint32_t>(position), strand, base, static_cast<std::uint16_t>(best / options)});
 
   std::int32_t outcome = CallKinds::canonical;
   if (best < rules.thresholds.least[base] * options)

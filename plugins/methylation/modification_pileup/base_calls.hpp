@@ -22,7 +22,8 @@ inline constexpr std::uint32_t certain = 512;
 struct FilterThresholds {
   std::array<std::uint32_t, base_count> least{};
 };
-// "0.8", "0.75,A:0.9" or "C:0.7,A:0.9": a value for all bases, values for single ones; 0 for those without one. Nothing: it can't be that.
+// "0.8", "0.75,A:0.9" or "C:0.7,A:0.9": a value for all bases, values for single ones, in any order; 0 for those without one. Nothing: it can't be
+// that.
 std::optional<FilterThresholds> parse_thresholds(std::string_view text);
 
 // Which calls of a read count.
@@ -79,7 +80,8 @@ class BaseCallDecoder {
   // From here on: how probable each listed call of a read is, canonical or modified, in 1/512, rounded down.
   struct Level {
     std::uint32_t position;  // in sequencing orientation
-    std::uint8_t base;
+    MoleculeStrand strand;
+    std::uint8_t base;  // on that strand
     std::uint16_t probability;
   };
   void collect_levels() { collects_levels_ = true; }

@@ -4,10 +4,14 @@
 // Which calls count, as options of the stages that read MM and ML. Source of `ignore` and `edge_filter`: modkit's book, pages "Removing modification
 // calls from BAMs" and "Removing modification calls at the ends of reads".
 
+#include <algorithm>
 #include <sluice/region_table.hpp>
 #include <sluice/stage.hpp>
 #include <string>
 #include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
 
 #include "modification_pileup/base_calls.hpp"
 
@@ -57,6 +61,26 @@ void describe_call_reasons(Describe<Stage>& d) {
   d.reason("qc_fail", "the record is marked as failing quality checks");
   d.reason("duplicate", "the record is marked as a duplicate");
   d.reason("without_bases", "the record has no bases (SEQ is *)");
+}
+
+// Regions of a strand that touch become one, and one of both strands is one of each: however many lie over each other, at most two are over a
+// position.
+inline RegionIndex merged_regions(const std::vector<TableRegion>& regions) {
+  std::vector<TableRegion> merged;
+  for (const RegionStrand strand : {RegionStrand::forward, RegionStrand::reverse}) {
+    std::vector<TableRegion> own;
+    for (const TableRegion& region : regions)
+      if (region.strand == strand || region.strand == RegionStrand::both) own.push_back({region.contig, {}, region.start, region.end, strand});
+    std::sort(own.begin(), own.end(),
+              [](const TableRegion& a, const TableRegion& b) { return std::tie(a.contig, a.start) < std::tie(b.contig, b.start); });
+    const std::size_t first = merged.size();
+    for (TableRegion& region : own)
+      if (merged.size() > first && merged.back().contig == region.contig && region.start <= merged.back().end)
+        merged.back().end = std::max(merged.back().end, region.end);
+      else
+        merged.push_back(std::move(region));
+  }
+  return RegionIndex(std::move(merged));
 }
 
 // Does a position count for a strand of the reference? By the regions that overlap it.

@@ -66,14 +66,20 @@ class ModifiedBases {
   ModifiedBases(const Setup& setup, const Parameters& p)
       : rules_(p.rules()), inferred_(p.inferred), aligned_(p.aligned), wants_haplotype_(setup.wanted("haplotype")) {
     rules_.thresholds = parse_thresholds(p.filter_threshold).value_or(FilterThresholds());
-    if (p.include_bed && !p.include_bed->empty()) included_.emplace(hts::read_region_table(setup, *p.include_bed));
+    if (p.include_bed && !p.include_bed->empty()) included_.emplace(merged_regions(hts::read_region_table(setup, *p.include_bed)));
     resume(setup, [](StateReader&) {});
   }
 
   void process(const Call& call, const Batch& in, Output& out) {
-    constexpr std::int64_t reads_at_once = 64;  // some 100,000 rows of 8 kb reads
-    for (std::int64_t begin = 0; begin < in.rows(); begin += reads_at_once) {
-      const auto count = static_cast<std::size_t>(std::min(reads_at_once, in.rows() - begin));
+    constexpr std::int64_t reads_at_once = 64;                   // some 100,000 rows of 8 kb reads
+    constexpr std::size_t bytes_at_once = std::size_t{1} << 20;  // of records: rows of one long read may take as much as those of many
+    const TextView records = in.text("bam_record");
+    std::size_t count = 0;
+    for (std::int64_t begin = 0; begin < in.rows(); begin += static_cast<std::int64_t>(count)) {
+      count = 0;
+      for (std::size_t bytes = 0;
+           bytes < bytes_at_once && static_cast<std::int64_t>(count) < reads_at_once && begin + static_cast<std::int64_t>(count) < in.rows(); ++count)
+        bytes += records[begin + static_cast<std::int64_t>(count)].size();
       std::vector<ReadRows> reads(count);
       sharing_.begin();
       const auto some = [&](std::size_t from, std::size_t to) {

@@ -97,7 +97,7 @@ class ModificationPileup {
                                                           : "reference_bases") +
                                " needs to know the reference",
                            "give the reference");
-    if (p.include_bed && !p.include_bed->empty()) included_.emplace(hts::read_region_table(setup, *p.include_bed));
+    if (p.include_bed && !p.include_bed->empty()) included_.emplace(merged_regions(hts::read_region_table(setup, *p.include_bed)));
     // Positions are given when no later read of this run reaches them, but one of another part may.
     if (setup.parts() > 1 && !any_order_) throw parts_need_any_order();
     if (setup.has_resource("reference")) {

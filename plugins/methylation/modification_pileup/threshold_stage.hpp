@@ -59,7 +59,8 @@ class ModificationThreshold {
   static void check_parameters(const Parameters& p) { p.rules(); }
 
   ModificationThreshold(const Setup& setup, const Parameters& parameters) : parameters_(parameters), rules_(parameters.rules()) {
-    if (parameters.include_bed && !parameters.include_bed->empty()) included_.emplace(hts::read_region_table(setup, *parameters.include_bed));
+    if (parameters.include_bed && !parameters.include_bed->empty())
+      included_.emplace(merged_regions(hts::read_region_table(setup, *parameters.include_bed)));
   }
 
   void process(const Call& call, Output& out) {
@@ -145,7 +146,8 @@ class ModificationThreshold {
   bool counts_at(const Workspace& workspace, const hts::AlignmentRecord& record, const BaseCallDecoder::Level& level) const {
     if (!included_) return true;
     const std::int64_t position = workspace.positions[level.position];
-    return position >= 0 && is_included(*included_, sam_hdr_tid2name(header_.get(), record.core.tid), position, workspace.calls.record.is_reverse());
+    const bool is_reverse = workspace.calls.record.is_reverse() == (level.strand == MoleculeStrand::sequenced);
+    return position >= 0 && is_included(*included_, sam_hdr_tid2name(header_.get(), record.core.tid), position, is_reverse);
   }
   void count(const Call& call, const std::vector<hts::AlignmentRecord>& records, LevelCounts& counts) {
     std::mutex mutex;  // guards counts

@@ -58,7 +58,7 @@ class RegionModification {
     for (std::int64_t row = 0; row < in.rows(); ++row) {
       if (!in.ok(row)) continue;
       const auto i = static_cast<std::size_t>(row);
-      constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max() / 16;
+      constexpr std::int64_t most = std::int64_t{1} << 40;  // beyond any depth: sums over all sites of a genome are numbers, too
       for (const std::int64_t number : {position[i], modified[i], canonical[i], other[i]})
         if (number < 0 || number > most)
           throw Failure::input("site " + std::string(contig[row]) + ":" + std::to_string(position[i]) + ": a position or counts that can't be",

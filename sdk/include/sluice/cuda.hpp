@@ -9,7 +9,9 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <deque>
 #include <memory>
+#include <mutex>
 #include <sluice/stage.hpp>
 #include <span>
 #include <string>
@@ -294,23 +296,31 @@ class HostText {
   std::vector<std::string_view> rows_;
 };
 
-// Something that a stage keeps on every device, made the first time a device needs it (a model, a reference).
+// Something that a stage keeps on every device, made the first time a device needs it (a model, a reference). Devices do not wait for each other.
 template <class T>
 class PerDevice {
  public:
-  // make(): called once per device, under a lock.
+  // make(): called once per device; calls on the same device wait for it.
   template <class Make>
   const T& get(int ordinal, Make&& make) {
-    const std::lock_guard lock(mutex_);
-    if (static_cast<std::size_t>(ordinal) >= slots_.size()) slots_.resize(static_cast<std::size_t>(ordinal) + 1);
-    auto& slot = slots_[static_cast<std::size_t>(ordinal)];
-    if (!slot) slot = std::make_unique<T>(make());
-    return *slot;
+    Slot& slot = slot_of(static_cast<std::size_t>(ordinal));
+    const std::lock_guard lock(slot.mutex);
+    if (!slot.made) slot.made = std::make_unique<T>(make());
+    return *slot.made;
   }
 
  private:
-  std::mutex mutex_;  // guards slots_
-  std::vector<std::unique_ptr<T>> slots_;
+  struct Slot {
+    std::mutex mutex;  // guards what follows
+    std::unique_ptr<T> made;
+  };
+  Slot& slot_of(std::size_t ordinal) {
+    const std::lock_guard lock(mutex_);
+    while (slots_.size() <= ordinal) slots_.emplace_back();
+    return slots_[ordinal];
+  }
+  std::mutex mutex_;  // guards slots_, whose members stay where they are
+  std::deque<Slot> slots_;
 };
 
 }  // namespace sluice::cuda

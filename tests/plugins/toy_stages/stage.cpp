@@ -229,6 +229,45 @@ class ToyMap {
   Parameters p_;
 };
 
+// Says that a call needs so much memory, and watches how many calls and rows there are at once.
+class ToyHungry {
+ public:
+  struct Parameters {
+    std::int64_t scratch = 0;
+  };
+  static void describe(sluice::Describe<ToyHungry>& d) {
+    d.id("toy_hungry").summary("copies, and says that it needs memory").map("number").needs("value", "i64", "").gives("sum", "i64", "value");
+    d.option("scratch", &Parameters::scratch, "bytes that it says a thread needs");
+  }
+  ToyHungry(const sluice::Setup&, const Parameters& p) : p_(p) {}
+  sluice::Estimate estimate(const sluice::Batch& in) const {
+    sluice::Estimate e;
+    e.work = static_cast<double>(in.rows());
+    e.largest_row_work = e.work;
+    e.scratch_bytes = static_cast<std::uint64_t>(p_.scratch);
+    return e;
+  }
+  void process(const sluice::Call& call, const sluice::Batch& in, sluice::Output& out) {
+    call.observe("calls at once", ++calls_);
+    const auto value = in.column<std::int64_t>("value");
+    const auto sum = out.column<std::int64_t>("sum");
+    std::atomic<int> rows{0};
+    call.parallel_for(value.size(), 1, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end; ++i) {
+        call.observe("rows at once", ++rows);
+        wait(0.2);
+        sum[i] = value[i];
+        --rows;
+      }
+    });
+    --calls_;
+  }
+
+ private:
+  const Parameters p_;
+  std::atomic<int> calls_{0};
+};
+
 // A second branch with a column of its own, for fan-out and fan-in.
 class ToyOther : public ToyMap {
  public:
@@ -590,5 +629,5 @@ class ToyResource {
 
 }  // namespace
 
-SLUICE_PLUGIN("toy_stages", "1.0.0", "MIT", ToySource, ToyPositions, ToyAsking, ToyAskingRegroup, ToyMap, ToyOther, ToyBlocking, ToyFollowing,
-              ToyFirst, ToyRunningSum, ToyRegroup, ToySpread, ToyPartOfAll, ToyExpand, ToySink, ToyResource);
+SLUICE_PLUGIN("toy_stages", "1.0.0", "MIT", ToySource, ToyPositions, ToyAsking, ToyAskingRegroup, ToyMap, ToyOther, ToyHungry, ToyBlocking,
+              ToyFollowing, ToyFirst, ToyRunningSum, ToyRegroup, ToySpread, ToyPartOfAll, ToyExpand, ToySink, ToyResource);

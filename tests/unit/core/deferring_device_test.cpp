@@ -4,11 +4,13 @@
 // have not arrived, the wrong device.
 #include <doctest/doctest.h>
 
+#include <functional>
 #include <numeric>
 #include <sluice/column.hpp>
 #include <sluice/failure.hpp>
 #include <span>
 #include <thread>
+#include <utility>
 
 #include "batch/batch.hpp"
 #include "device/device_column.hpp"
@@ -112,6 +114,49 @@ TEST_CASE("A column goes from one device to its peer without the host, and arriv
   CHECK(seen.back() == 1099);
   const auto* values = static_cast<const std::int64_t*>(column->host().buffers[1]);
   CHECK(values[999] == 1099);
+}
+
+namespace {
+
+// The accelerator, but something is done before each copy to it.
+std::function<void()> before_copy;
+const sluice_device_provider& interrupted_provider() {
+  static const auto copy = toy_registry().device_providers().front()->copy_to_device;
+  static const sluice_device_provider provider = [] {
+    sluice_device_provider p = *toy_registry().device_providers().front();
+    p.copy_to_device = [](void* device, void* stream, void* destination, const void* source, std::size_t bytes, sluice_error* error) {
+      if (before_copy) std::exchange(before_copy, nullptr)();
+      return copy(device, stream, destination, source, bytes, error);
+    };
+    return p;
+  }();
+  return provider;
+}
+
+}  // namespace
+
+TEST_CASE(
+    "While a column is copied to one device another copies it, too, and whoever asks where it lies does not wait; a copy that fails is made again") {
+  const Accelerator two(2);
+  const auto first = Device::open(interrupted_provider(), 0, 0), second = Device::open(interrupted_provider(), 1, 0);
+  DeviceStream &one = first->open_stream("stream 0"), &other = second->open_stream("stream 0");
+  const Column column("x", "i64", detail::make_schema("l"), numbers_from(7, 1000));
+  bool was_there = false;
+  before_copy = [&] {
+    std::thread([&] {
+      column.on(other);
+      was_there = column.is_on(*second) && !column.is_on(*first) && column.home() == second.get();
+    }).join();
+  };
+  column.on(one);
+  CHECK(was_there);
+  CHECK(column.is_on(*first));
+  const Column again("x", "i64", detail::make_schema("l"), numbers_from(7, 1000));
+  before_copy = [] { throw Failure(SLUICE_ERROR_DEVICE_MEMORY, "no room"); };
+  CHECK_THROWS_AS(again.on(one), Failure);
+  CHECK_FALSE(again.is_on(*first));
+  again.on(one);
+  CHECK(again.is_on(*first));
 }
 
 TEST_CASE("Columns larger than a slab of page-locked memory arrive whole, lists and text too") {

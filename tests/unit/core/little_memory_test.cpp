@@ -85,3 +85,40 @@ TEST_CASE("What resources and stages keep is part of the run's peak") {
   CHECK(b.run.statistics.memory_peak > 50000000);
   CHECK(b.files == a.files);
 }
+
+TEST_CASE("Calls that need more than the budget are made one at a time, row by row, and the report says so; others share it") {
+  const auto hungry = [](int threads, Executor executor, std::int64_t scratch) {
+    ToyRun run;
+    run.options.threads = threads;
+    run.options.executor = executor;
+    run.options.memory_bytes = std::uint64_t{1} << 20;
+    return run(R"(
+[stages.source]
+use = "toy_source"
+params = { batches = 30, rows = 3 }
+[stages.hungry]
+use = "toy_hungry"
+params.scratch = )" +
+               std::to_string(scratch) + R"(
+[stages.sink]
+use = "toy_sink"
+params = { output = "${folder}/out.txt" }
+)");
+  };
+  for (const int threads : {1, 4})
+    for (const Executor executor : {Executor::flow_graph, Executor::serial}) {
+      CAPTURE(threads);
+      const ToyResult beyond = hungry(threads, executor, 3 << 20);
+      REQUIRE_MESSAGE(beyond.run.state == RunState::finished, beyond.run.message);
+      CHECK(beyond.files.at("out.txt") == numbers(0, 90));
+      const StageStatistics& stage = beyond.stage("hungry");
+      CHECK(stage.quantities.at("calls at once").maximum == 1);
+      CHECK(stage.quantities.at("rows at once").maximum == 1);
+      CHECK(stage.beyond_memory >= 3 << 20);
+      CHECK(stage.beyond_memory_rows == "3 rows");
+      const ToyResult within = hungry(threads, executor, 400'000);
+      CHECK(within.files.at("out.txt") == numbers(0, 90));
+      CHECK(within.stage("hungry").quantities.at("calls at once").maximum <= 2);
+      CHECK(within.stage("hungry").beyond_memory == 0);
+    }
+}

@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 
 #include <limits>
+#include <vector>
 
 using namespace sluice;
 
@@ -64,4 +65,57 @@ TEST_CASE("a batch that used more bytes than a size can hold does not break the 
   auto permit = budget.acquire(2);
   REQUIRE(permit != nullptr);
   CHECK(budget.acquire(2) == nullptr);
+}
+
+TEST_CASE("a call that does not fit begins when those before it have ended, alone, and nobody overtakes it") {
+  MemoryBudget budget = impatient(1 << 20, 1.0, 8);
+  const auto permit = budget.acquire(1 << 10);
+  std::vector<MemoryBudget::LeaseHandle> begun;
+  std::vector<int> order;
+  const auto lend = [&](int number, std::uint64_t bytes) {
+    const auto begin = [&, number](const MemoryBudget::LeaseHandle& lease) {
+      begun.push_back(lease);
+      order.push_back(number);
+    };
+    if (const auto lease = budget.lend(permit, bytes, begin)) begin(*lease);
+  };
+  lend(0, 1 << 18);  // a quarter is not counted beside the permit
+  REQUIRE(begun.size() == 1);
+  CHECK(begun[0] == nullptr);
+  lend(1, 3 << 17);
+  lend(2, 3 << 17);
+  REQUIRE(begun.size() == 3);
+  CHECK(!begun[2]->is_beyond());
+  lend(3, 3 << 19);
+  lend(4, 3 << 17);
+  CHECK(order == std::vector<int>{0, 1, 2});
+  begun[1]->over(0);
+  CHECK(order == std::vector<int>{0, 1, 2});
+  CHECK(!budget.one_is_beyond());
+  begun[2]->over(0);
+  REQUIRE(order == std::vector<int>{0, 1, 2, 3});
+  CHECK(begun[3]->is_beyond());
+  CHECK(budget.one_is_beyond());
+  begun[2].reset();  // it has ended before
+  CHECK(order.size() == 4);
+  auto last = std::move(begun[3]);
+  begun.clear();
+  last.reset();  // its end is one, too
+  REQUIRE(order == std::vector<int>{0, 1, 2, 3, 4});
+  CHECK(!begun.back()->is_beyond());
+  CHECK(!budget.one_is_beyond());
+}
+
+TEST_CASE("what stays of a call that was lent to counts with its permit") {
+  MemoryBudget budget = impatient(1 << 20, 1.0, 8);
+  auto permit = budget.acquire(1 << 10);
+  MemoryBudget::LeaseHandle lease = budget.lend(permit, 3 << 18, nullptr).value_or(nullptr);
+  REQUIRE(lease != nullptr);
+  CHECK(budget.acquire(1 << 19) == nullptr);
+  lease->over(1 << 19);
+  CHECK(budget.acquire(1 << 18) != nullptr);
+  CHECK(budget.acquire((1 << 19) + 1) == nullptr);
+  lease.reset();
+  permit.reset();
+  CHECK(budget.acquire(1 << 20) != nullptr);
 }

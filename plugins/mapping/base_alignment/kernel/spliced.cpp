@@ -29,7 +29,8 @@ inline bool differences_fit(const Scores& scores, const Problem& problem, const 
   }
   constexpr std::int32_t most = 120;
   const std::int32_t gap = scores.gap_open + scores.gap_extend;
-  return scores.gap_open_long - 2 * lowest + highest + gap <= most && scores.match + 2 * gap + highest - lowest <= most &&
+  // The first: an intron that enters a cell against the score there, where its columns are equal.
+  return scores.gap_open_long - 2 * lowest + highest + 2 * gap + scores.match <= most && scores.match + 2 * gap + highest - lowest <= most &&
          scores.match + std::max(scores.mismatch, scores.ambiguous) + gap <= most;
 }
 }  // namespace sluice::base_alignment

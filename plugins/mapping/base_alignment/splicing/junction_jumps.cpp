@@ -44,10 +44,10 @@ class HitEnd {
               : ends_.between(hit_.target, hit_.target_end - reach_ + 1, hit_.target_end + beyond);
     for (const End& end : candidates) {
       const std::int32_t intron = left_ ? end.here - end.there : end.there - end.here;
-      const bool has_room = left_ ? end.there >= clip_ + reach_ : end.there + clip_ + reach_ <= contig_length_;
+      const bool has_room = left_ ? end.there >= clip_ + reach_ : end.there <= contig_length_ - clip_ - reach_;  // junctions may lie anywhere
       if (intron < least_intron || !has_room) continue;
       const Differences differences = differences_of(end);
-      if (differences.behind > 0 || differences.before > 1) continue;
+      if (differences.behind > most_behind || differences.before > most_before) continue;
       Found& found = end.annotated ? annotated : other;
       // The last one on the left, the first one on the right.
       if (left_ || found.count == 0) found.end = end, found.mismatches = differences.before;
@@ -61,7 +61,8 @@ class HitEnd {
     std::int32_t count = 0, mismatches = 0;
     End end;
   };
-  // Columns that differ: behind the junction, and before it, between it and what is surely aligned.
+  // Columns that differ: behind the junction, and before it, between it and what is surely aligned. Counted until there are too many.
+  static constexpr std::int32_t most_behind = 0, most_before = 1;
   struct Differences {
     std::int32_t behind = 0, before = 0;
   };
@@ -69,21 +70,27 @@ class HitEnd {
   // Bases that the hit has beyond the junction; below 0: that it lacks.
   std::int32_t surplus(const End& end) const { return left_ ? end.here - hit_.target_start : hit_.target_end - end.here; }
 
-  std::int32_t differences(std::int32_t target_begin, std::int32_t bases, std::size_t query_begin) {
-    if (bases <= 0) return 0;
-    copy_contig(index_, static_cast<std::size_t>(hit_.target), target_begin, target_begin + bases, target_);
+  // A clip may be as long as a read, and a thousand introns begin where it does: few bases are copied where the first ones differ.
+  std::int32_t differences(std::int32_t target_begin, std::int32_t bases, std::size_t query_begin, std::int32_t most) {
+    constexpr std::int32_t at_once = 64;
     std::int32_t count = 0;
-    for (std::size_t i = 0; i < target_.size(); ++i) {
-      const std::uint8_t code = query_[query_begin + i];
-      count += code != target_[i] || code > 3 ? 1 : 0;
+    for (std::int32_t done = 0; done < bases && count <= most; done += at_once) {
+      const std::int32_t begin = target_begin + done;
+      copy_contig(index_, static_cast<std::size_t>(hit_.target), begin, begin + std::min(at_once, bases - done), target_);
+      for (std::size_t i = 0; i < target_.size(); ++i) {
+        const std::uint8_t code = query_[query_begin + static_cast<std::size_t>(done) + i];
+        count += code != target_[i] || code > 3 ? 1 : 0;
+      }
     }
     return count;
   }
   Differences differences_of(const End& end) {
     const std::int32_t behind = clip_ + surplus(end), before = clip_ + reach_ - behind;
-    if (left_) return {differences(end.there - behind, behind, 0), differences(end.here, before, static_cast<std::size_t>(behind))};
+    if (left_)
+      return {differences(end.there - behind, behind, 0, most_behind), differences(end.here, before, static_cast<std::size_t>(behind), most_before)};
     const std::size_t begin = query_.size() - static_cast<std::size_t>(clip_ + reach_);
-    return {differences(end.there, behind, begin + static_cast<std::size_t>(before)), differences(hit_.target_end - reach_, before, begin)};
+    return {differences(end.there, behind, begin + static_cast<std::size_t>(before), most_behind),
+            differences(hit_.target_end - reach_, before, begin, most_before)};
   }
 
   void use(const Found& found) {

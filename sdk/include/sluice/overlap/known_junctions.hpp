@@ -12,6 +12,7 @@
 #include <sluice/hts/text_file.hpp>
 #include <sluice/minimizer_index.hpp>
 #include <sluice/overlap/minimap2_release.hpp>
+#include <sluice/region_table.hpp>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -63,7 +64,7 @@ class JunctionLine {
     }
   }
   std::string_view name() const { return fields_[0]; }
-  bool is_comment() const { return lines_.line().empty() || name().starts_with('#') || name().starts_with("track") || name().starts_with("browser"); }
+  bool is_comment() const { return region_table::is_left_out(lines_.line()); }
   // Itself, or the introns between its blocks.
   template <class Take>
   void take_introns(const Take& take) const {

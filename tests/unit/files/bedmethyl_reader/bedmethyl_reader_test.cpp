@@ -45,6 +45,8 @@ TEST_CASE("lines of modkit's versions and of partitions are read") {
   CHECK(line.counts[6] == 9);
   CHECK(parse_bedmethyl(std::string(tabs) + "\tungrouped", line).empty());
   CHECK(line.partition == "ungrouped");
+  CHECK(parse_bedmethyl(std::string(tabs) + "\tlane 1", line).empty());
+  CHECK(line.partition == "lane 1");
 }
 
 TEST_CASE("what is no line of bedMethyl is refused with the reason") {
@@ -63,6 +65,8 @@ TEST_CASE("what is no line of bedMethyl is refused with the reason") {
   CHECK(problem_of(with(0, "")) == "there is no contig");
   CHECK(problem_of(with(1, "-5")) == "the position can't be '-5'");
   CHECK(problem_of(with(5, "x")) == "the strand can't be 'x'");
+  CHECK(problem_of(with(11, "1099511627776")).empty());
+  CHECK(problem_of(with(11, "1099511627777")) == "a count can't be '1099511627777'");  // sums of such could be none
   CHECK(problem_of(with(17, "9.5")) == "a count can't be '9.5'");
   CHECK(problem_of(with(11, "99999999999999999999")) == "a count can't be '99999999999999999999'");
   CHECK(problem_of(with(1, "0")).empty());
@@ -72,6 +76,19 @@ TEST_CASE("what is no line of bedMethyl is refused with the reason") {
   CHECK(problem_of(with(1, std::string(70, 'x'))) == "the position can't be '" + std::string(60, 'x') + "'");
   CHECK(problem_of(with(17, "9 8")).empty());  // a partition behind a blank
   CHECK(problem_of(with(17, "9\tgroup\tmore\tcolumns")).empty());
+}
+
+TEST_CASE("headings are left out, and contigs whose names begin like one are not") {
+  const testing::TemporaryFolder folder;
+  const std::string path = folder.path() + "/sites.bed", line = std::string(tabs).substr(5);
+  std::ofstream(path) << "track name=x\nbrowser position x\n"
+                      << "tracker1" << line << "\nbrowser2" << line << "\n";
+  const testing::Result result = read({{"path", path}});
+  REQUIRE_MESSAGE(result.ok(), result.message);
+  const auto view = result.batch().view();
+  REQUIRE(view.rows() == 2);
+  CHECK(view.text("contig")[0] == "tracker1");
+  CHECK(view.text("contig")[1] == "browser2");
 }
 
 TEST_CASE("files are read one after the other, and told apart by their names") {

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <limits>
+#include <numeric>
 #include <sluice/output_columns.hpp>
 #include <sluice/testing.hpp>
 #include <string>
@@ -118,6 +119,39 @@ TEST_CASE("each element of lists becomes a row") {
             std::to_string(view.column<std::int64_t>("place")[static_cast<std::size_t>(row)]) + "/" +
             std::to_string(view.list<double>("mean")[row].size()) + " ";
   CHECK(text == "a1@0/1 2@0/2 3@1/2 d4@0/1 d5@1/1 d6@2/1 ");
+}
+
+TEST_CASE("a batch of elements ends by the bytes of what is repeated, in the middle of a row, too") {
+  const std::string large(std::size_t{4} << 20, 'x');
+  std::vector<std::int32_t> many(40);
+  std::iota(many.begin(), many.end(), 0);
+  const testing::TestBatch batch = testing::BatchBuilder("hit", 3)
+                                       .text("name", {"a", large, "b"})
+                                       .column<float>("quality", {1, 2, 3})
+                                       .list<std::int32_t>("length", {{7, 8}, many, {9}})
+                                       .list<double>("mean", {{1}, {2}, {3}})
+                                       .build();
+  const testing::ParameterTexts parameters = {{"lists", "length"}, {"keep", "name"}, {"index", "place"}};
+  const testing::Result result = testing::run_stage(decided("explode", parameters), batch).with(parameters).run();
+  REQUIRE_MESSAGE(result.ok(), result.message);
+  std::vector<std::int32_t> elements;
+  std::vector<std::int64_t> places;
+  for (const testing::TestBatch& part : result.batches) {
+    const auto view = part.view();
+    CHECK(view.rows() <= 18);  // 64 MiB and what is small
+    for (std::int64_t row = 0; row < view.rows(); ++row) {
+      elements.push_back(view.column<std::int32_t>("length")[static_cast<std::size_t>(row)]);
+      places.push_back(view.column<std::int64_t>("place")[static_cast<std::size_t>(row)]);
+      const bool is_many = elements.size() > 2 && elements.size() <= 42;
+      CHECK(view.text("name")[row].size() == (is_many ? large.size() : 1));
+    }
+  }
+  std::vector<std::int32_t> expected = {7, 8};
+  expected.insert(expected.end(), many.begin(), many.end());
+  expected.push_back(9);
+  CHECK(elements == expected);
+  CHECK(places.back() == 0);
+  CHECK(places[41] == 39);
 }
 
 TEST_CASE("rows whose lists do not go together are counted, and become none") {

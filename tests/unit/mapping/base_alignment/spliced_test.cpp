@@ -21,7 +21,8 @@ using kernel_problems::random_pair;
 
 namespace {
 
-const std::vector<Scores> spliced_scores = {{1, 2, 1, 2, 1, 32, 0}, {1, 4, 1, 6, 1, 24, 0}, {2, 4, 0, 4, 2, 24, 1}, {1, 1, 2, 1, 1, 5, 0}};
+const std::vector<Scores> spliced_scores = {{1, 2, 1, 2, 1, 32, 0}, {1, 4, 1, 6, 1, 24, 0},  {2, 4, 0, 4, 2, 24, 1},
+                                            {1, 1, 2, 1, 1, 5, 0},  {84, 2, 1, 2, 1, 32, 0}, {27, 2, 1, 2, 1, 90, 0}};  // beyond 8 bits
 
 std::int64_t column(const Scores& scores, std::uint8_t a, std::uint8_t b) {
   if (a > 3 || b > 3) return scores.ambiguous == 0 ? -scores.gap_extend : -scores.ambiguous;

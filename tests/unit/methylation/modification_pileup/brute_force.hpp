@@ -209,10 +209,10 @@ inline std::string pileup(const std::vector<modbam::Record>& records, const std:
                 return number_a ? std::stol(a) > std::stol(b) : a < b;
               };
               for (const auto& [name, share] : seen.probability) {
-                const double probability = share * options + seen.ignored;
+                const double probability = std::min(share * options + seen.ignored, options);
                 if (probability > best || (probability == best && !code.empty() && before(name, code))) best = probability, code = name;
               }
-              rest = (rest < 0 ? 0 : rest) * options + seen.ignored;
+              rest = std::min((rest < 0 ? 0 : rest) * options + seen.ignored, options);
               if (std::max(rest, best) < rules.threshold * options)
                 ++failed;
               else if (rest >= best)

@@ -66,10 +66,11 @@ std::string expected(const std::vector<Record>& records, double threshold, bool 
       double rest = 1 - seen.ignored, best = 0;
       for (const auto& [code, probability] : seen.probability) codes.push_back(code), rest -= probability;
       std::sort(codes.begin(), codes.end(), comes_before);
-      rest = std::max(rest, 0.0) * options + seen.ignored;
+      rest = std::min(std::max(rest, 0.0) * options + seen.ignored, options);
       std::string call;
       for (const std::string& code : codes)
-        if (const double probability = seen.probability.at(code) * options + seen.ignored; probability > best) best = probability, call = code;
+        if (const double probability = std::min(seen.probability.at(code) * options + seen.ignored, options); probability > best)
+          best = probability, call = code;
       if (rest >= best) call = "-";
       if (std::max(rest, best) < threshold * options) call = "failed";
       const char on = (strand == '+') != record.is_reverse() ? '+' : '-';
@@ -84,7 +85,7 @@ std::string expected(const std::vector<Record>& records, double threshold, bool 
         if (probability == 0 && !with_inferred) continue;
         if (is_wanted && !is_wanted(positions[place], on)) continue;
         lines += record.name + " " + std::to_string(place) + " " + record.contig + " " + std::to_string(positions[place]) + " " + on + " " + code +
-                 " " + seen.base + " " + number_text((probability * options + seen.ignored) / options) + " " + call + " " +
+                 " " + seen.base + " " + number_text(std::min(probability * options + seen.ignored, options) / options) + " " + call + " " +
                  (probability == 0 ? "1 " : "0 ") + context + " " + (record.haplotype ? std::to_string(*record.haplotype) : "ungrouped") + "\n";
       }
     }

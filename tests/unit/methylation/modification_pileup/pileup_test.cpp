@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
+#include <algorithm>
 #include <fstream>
+#include <random>
 
 #include "modification_pileup/stage.cpp"  // the plugin itself
 #include "unit/methylation/modification_pileup/brute_force.hpp"
@@ -127,7 +129,9 @@ TEST_CASE("thresholds of single bases hold for these bases") {
   const Sample reads = sample(5, 60);
   CHECK((run(reads, {.calls = {{"filter_threshold", "0.9"}}}) == run(reads, {.calls = {{"filter_threshold", "0,A:0.9,C:0.9,G:0.9,T:0.9"}}})));
   CHECK((run(reads, {.calls = {{"filter_threshold", "0.9"}}}) != run(reads, {.calls = {{"filter_threshold", "0.9,C:0.5"}}})));
-  for (const char* wrong : {"", "high", "1.5", "-0.1", "0.5,", "X:0.5", "C:", "C:0.5;A:1", "nan"}) {
+  CHECK(parse_thresholds("C:0.9,0.75")->least == parse_thresholds("0.75,C:0.9")->least);
+  CHECK(parse_thresholds("C:0.9,0.75")->least[1] == 461);
+  for (const char* wrong : {"", "high", "1.5", "-0.1", "0.5,", "X:0.5", "C:", "C:0.5;A:1", "nan", "C:0.5,C:0.6"}) {
     CAPTURE(wrong);
     CHECK_FALSE(parse_thresholds(wrong));
   }
@@ -214,4 +218,26 @@ TEST_CASE("modification_pileup keeps the contract of all stages") {
   CHECK(sluice::testing::resume_problems(sluice::testing::StageRun(run).with({{"any_order", true}})) == std::vector<std::string>{});
   CHECK(sluice::testing::resume_problems(sluice::testing::StageRun(run).with({{"cpg", true}, {"combine_strands", true}})) ==
         std::vector<std::string>{});
+}
+
+TEST_CASE("regions that lie over each other are the same positions as one by one") {
+  std::mt19937 random(9);
+  for (int round = 0; round < 50; ++round) {
+    std::vector<sluice::TableRegion> regions;
+    for (int i = 0; i < 12; ++i) {
+      const auto start = static_cast<std::int64_t>(random() % 60);
+      regions.push_back({random() % 3 == 0 ? "b" : "a", "", start, start + 1 + static_cast<std::int64_t>(random() % 20),
+                         static_cast<sluice::RegionStrand>(random() % 3)});
+    }
+    const sluice::RegionIndex merged = merged_regions(regions);
+    for (const char* contig : {"a", "b", "c"})
+      for (std::int64_t position = 0; position < 90; ++position)
+        for (const bool is_reverse : {false, true}) {
+          const bool expected = std::any_of(regions.begin(), regions.end(), [&](const sluice::TableRegion& region) {
+            return region.contig == contig && region.start <= position && position < region.end &&
+                   region.strand != (is_reverse ? sluice::RegionStrand::forward : sluice::RegionStrand::reverse);
+          });
+          if (is_included(merged, contig, position, is_reverse) != expected) FAIL_CHECK(contig << ":" << position);
+        }
+  }
 }

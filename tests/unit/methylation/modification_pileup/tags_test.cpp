@@ -173,3 +173,35 @@ TEST_CASE("equally probable ones: canonical first") {
   CHECK(state("C+m?,0;", {200}, high)[1] == 0);
   CHECK(state("C+m?,0;", {199}, high)[1] == CallKinds::failed);
 }
+
+TEST_CASE("tags that say more than is certain give no probability above one, whatever is ignored") {
+  BaseCallDecoder decoder;
+  decoder.collect_levels();
+  decoder.collect_said();
+  CallRules rules;
+  std::string mm;
+  for (const char code : std::string("abcdefghij")) {
+    mm += std::string("C+") + code + ".,0;";
+    const std::vector<std::uint8_t> ml(mm.size() / 7, 255);
+    for (const char* ignored : {"", "a", "a,b,c,d,e,f,g,h,i"}) {
+      REQUIRE(parse_ignored(ignored, rules));
+      REQUIRE(decoder.decode(std::vector<std::uint8_t>{1}, mm, std::span(ml), rules) == DecodeStatus::fine);
+      for (const BaseCallDecoder::Level& level : decoder.levels()) {
+        CHECK(level.probability <= certain);
+        CHECK(level.strand == MoleculeStrand::sequenced);
+      }
+      for (const BaseCallDecoder::Said& said : decoder.said()) CHECK(said.probability <= 1);
+    }
+  }
+}
+
+TEST_CASE("a call of the opposite strand is said to be there") {
+  BaseCallDecoder decoder;
+  decoder.collect_levels();
+  const std::vector<std::uint8_t> ml = {200, 100};
+  REQUIRE(decoder.decode(std::vector<std::uint8_t>{1, 2}, "C+m.,0;G-m.,0;", std::span(ml), {}) == DecodeStatus::fine);
+  REQUIRE(decoder.levels().size() == 2);
+  CHECK(decoder.levels()[0].strand == MoleculeStrand::sequenced);
+  CHECK(decoder.levels()[1].strand == MoleculeStrand::opposite);
+  CHECK(decoder.levels()[1].base == 1);
+}
