@@ -5,6 +5,7 @@
 #include <cstring>
 #include <iterator>
 #include <limits>
+#include <map>
 #include <optional>
 #include <sluice/arrow/indexed_table.hpp>
 #include <sluice/hts/handles.hpp>
@@ -60,12 +61,12 @@ class BedGraphWriter {
   static void describe(Describe<BedGraphWriter>& d) {
     d.id("bedgraph_writer").summary("writes the share of a base modification at each position as bedGraph or bigWig").sink("pileup").work_unit("row");
     d.doc(
-        "Contig, position, position + 1 and percent modified, tab-separated. Both strands and all partitions of a position are added up. Rows have "
-        "to "
-        "come sorted by position, as modification_pileup gives them. .gz: BGZF with the index of tabix; .zst: zstd; .arrow: Arrow IPC; .parquet: "
+        "Contig, position, position + 1 and percent modified, tab-separated. Both strands and all partitions of a position are added up; of several "
+        "motifs that have the base only the first one's rows are, as the others count the same reads. Rows have to come sorted by position, as "
+        "modification_pileup gives them. .gz: BGZF with the index of tabix; .zst: zstd; .arrow: Arrow IPC; .parquet: "
         "Parquet. bigWig has zoom levels, and needs the lengths of the contigs: from the reference or the headers of alignments.");
     d.needs("contig", "utf8", "name of the reference sequence").needs("position", "i64", "0-based, on the forward strand");
-    d.needs("modification", "utf8", "its code");
+    d.needs("modification", "utf8", "its code; of several motifs with the motif").needs("strand", "utf8", "+, - or .", Needed::optional);
     for (const char* name : {"modified", "canonical", "other_modified"}) d.needs(name, "i64", "reads, see modification_pileup");
     d.uses("reference", "contig", "for bigWig: the contigs", Needed::optional);
     d.option("output", &Parameters::output,
@@ -94,18 +95,24 @@ class BedGraphWriter {
       table_ ? table_->restore(from) : big_wig_->restore(from);
       site_.contig = from.text();
       site_.position = from.value<std::int64_t>(), site_.modified = from.value<std::int64_t>(), site_.valid = from.value<std::int64_t>();
+      for (auto left = from.value<std::uint64_t>(); left > 0; --left) {
+        const std::string strand = from.text();
+        site_.motifs[strand] = from.text();
+      }
     });
   }
 
   void commit(const Call& call, const Batch& in) {
-    const TextView contig = in.text("contig"), modification = in.text("modification");
+    const bool has_strand = in.find("strand") != nullptr;
+    const TextView contig = in.text("contig"), modification = in.text("modification"), strand = in.text(has_strand ? "strand" : "contig");
     const auto position = in.column<std::int64_t>("position"), modified = in.column<std::int64_t>("modified"),
                canonical = in.column<std::int64_t>("canonical"), other = in.column<std::int64_t>("other_modified");
     std::string lines;
     std::uint64_t used = 0;
     for (std::int64_t row = 0; row < in.rows(); ++row) {
       const auto i = static_cast<std::size_t>(row);
-      if (!in.ok(row) || modification[row].substr(0, modification[row].find(',')) != modification_) continue;
+      const std::string_view code = modification[row].substr(0, modification[row].find(',')), motif = modification[row].substr(code.size());
+      if (!in.ok(row) || code != modification_) continue;
       constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max() / 1024;
       for (const std::int64_t number : {position[i], modified[i], canonical[i], other[i]})
         if (number < 0 || number > most)
@@ -113,8 +120,9 @@ class BedGraphWriter {
                                "use the rows of modification_pileup");
       if (site_.contig != contig[row] || site_.position != position[i]) {
         end_site(lines);
-        site_ = {std::string(contig[row]), position[i], 0, 0};
+        site_ = {std::string(contig[row]), position[i], 0, 0, {}};
       }
+      if (site_.motifs.try_emplace(std::string(has_strand ? strand[row] : ""), motif).first->second != motif) continue;
       site_.modified += modified[i];
       site_.valid += modified[i] + canonical[i] + other[i];
       ++used;
@@ -139,12 +147,15 @@ class BedGraphWriter {
     table_ ? table_->save(call, to) : big_wig_->save(to);
     to.text(site_.contig);
     to.value(site_.position), to.value(site_.modified), to.value(site_.valid);
+    to.value(std::uint64_t{site_.motifs.size()});
+    for (const auto& [strand, motif] : site_.motifs) to.text(strand), to.text(motif);
   }
 
  private:
   struct Site {
     std::string contig;
     std::int64_t position = -1, modified = 0, valid = 0;
+    std::map<std::string, std::string> motifs;  // the first that came, by strand
   };
   static arrow::TableSchema schema() { return arrow::table_schema("chrom\tstart\tend\tpercent_modified", {"utf8", "i64", "i64", "f64"}); }
   static std::vector<ContigLength> contigs_of(const Setup& setup, const Parameters& p) {

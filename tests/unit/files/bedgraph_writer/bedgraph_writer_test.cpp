@@ -194,6 +194,20 @@ TEST_CASE("bigWig refuses sites that are not sorted, that lie on no contig, and 
   CHECK(
       says(testing::run_stage(testing::stage_of(plugin(), "bedgraph_writer"), rows()).with({{"format", "bigwig"}, {"output", "x.bw"}}).run().message,
            "bigWig needs the lengths of all contigs"));
+}
+
+TEST_CASE("of several motifs at a position the first one of each strand counts") {
+  const testing::TestBatch batch = testing::BatchBuilder("pileup", 5)
+                                       .text("contig", {"a", "a", "a", "a", "a"})
+                                       .column<std::int64_t>("position", {5, 5, 5, 5, 8})
+                                       .text("modification", {"m,CG,0", "m,GC,1", "m,CG,0", "m,GC,1", "m,GC,1"})
+                                       .text("strand", {"+", "+", "+", "-", "+"})
+                                       .column<std::int64_t>("modified", {2, 4, 1, 4, 1})
+                                       .column<std::int64_t>("canonical", {2, 0, 3, 0, 1})
+                                       .column<std::int64_t>("other_modified", {0, 0, 0, 0, 0})
+                                       .build();
+  CHECK(written({}, {batch}) == "a\t5\t6\t58.33\na\t8\t9\t50.00\n");
+}
 
 TEST_CASE("positions and counts up to what can be added up are written, and others are refused") {
   const auto site = [](std::int64_t position, std::int64_t modified, std::int64_t canonical, std::int64_t other) {
