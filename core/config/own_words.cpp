@@ -20,6 +20,8 @@ Arguments words_of(const std::string& text) {
   return words;
 }
 
+// Behind an option: without a part of the value it has that of the option before.
+constexpr char shares_value = '+';
 constexpr std::string_view nothing = "nothing: ", nothing_with_value = "nothing VALUE: ";
 
 bool is_option(const std::string& argument) { return argument.size() > 1 && argument.front() == '-'; }
@@ -136,7 +138,14 @@ class OwnWords {
     if (words.size() == 1) return put(words.front(), *value);
     std::istringstream parts(*value);
     std::string part;
-    for (std::size_t i = 0; i < words.size() && std::getline(parts, part, ','); ++i) put(words[i], part);
+    for (const std::string& word : words) {
+      const bool may_share = word.ends_with(shares_value);
+      if (std::string own; std::getline(parts, own, ','))
+        part = own;
+      else if (!may_share)
+        break;
+      put(may_share ? word.substr(0, word.size() - 1) : word, part);
+    }
   }
 
   void give_positionals() {

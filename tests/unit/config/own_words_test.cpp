@@ -49,7 +49,8 @@ use = "read_bases"
 Arguments own(const Arguments& arguments, const std::string& head = "positionals = [\"reference\", \"reads\"]\n") {
   const WrittenPipeline pipeline =
       pipeline_of(head +
-                  "[pipeline.habits]\n-a = \"--format sam\"\n-c = \"--cigar\"\n-O = \"--gap-open --long-gap-open\"\n-2 = \"nothing: it is so\"\n"
+                  "[pipeline.habits]\n-a = \"--format sam\"\n-c = \"--cigar\"\n-O = \"--gap-open --long-gap-open\"\n-E = \"--gap-open "
+                  "--long-gap-open+\"\n-2 = \"nothing: it is so\"\n"
                   "--slow5 = \"--reads\"\n-K = \"see --threads\"\n-uf = \"nothing yet\"\n-u = \"nothing yet\"\n"
                   "-x = \"--format\"\n\"-x long\" = \"--format sam\"\n\"-x short\" = \"long reads only\"\n-I = \"nothing VALUE: it is so\"\n"
                   "\"--cs=long\" = \"--cigar\"\n");
@@ -92,6 +93,12 @@ TEST_CASE("letters are taken apart as getopt does") {
 TEST_CASE("long options of other programs are replaced with their values") {
   CHECK(own({"--slow5", "x"}) == Arguments{"--reads", "x"});
   CHECK(own({"--slow5=x"}) == Arguments{"--reads", "x"});
+}
+
+TEST_CASE("where another program takes one value for two options, both are given") {
+  CHECK(own({"-O", "6"}) == Arguments{"--gap-open", "6"});
+  CHECK(own({"-E", "6"}) == Arguments{"--gap-open", "6", "--long-gap-open", "6"});
+  CHECK(own({"-E6,7"}) == Arguments{"--gap-open", "6", "--long-gap-open", "7"});
 }
 
 TEST_CASE("what means something else here stays, to be answered") {
