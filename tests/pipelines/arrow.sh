@@ -72,7 +72,7 @@ if run truth.toml --reference ref.fa --reads 30 --seed 2 --mean-length 2500 --ou
   run truth.toml --reference ref.fa --reads 30 --seed 2 --mean-length 2500 --output-prefix s --table truth.arrow --reads-table truth_reads.parquet
   for file in truth.arrow truth_reads.parquet; do
     "$matches" $file "${file%.*}.txt" || fail $file
-    pairs+=($file "${file%.*}.txt")
+    pairs+=("$file" "${file%.*}.txt")
   done
 else
   fail "truth tables"
@@ -110,7 +110,7 @@ for ending in arrow parquet; do
     [ "$(wc -l <$name.txt)" -gt 1 ] || fail "no $name"
     "$matches" $name.$ending $name.txt || fail "$name of calibration"
   done
-  pairs+=(scores.$ending plain_scores.txt thresholds.$ending thresholds.txt roc.$ending roc.txt)
+  pairs+=("scores.$ending" plain_scores.txt "thresholds.$ending" thresholds.txt "roc.$ending" roc.txt)
 done
 
 # The same file from every run.

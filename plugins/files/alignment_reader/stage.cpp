@@ -387,6 +387,10 @@ class AlignmentReader {
     }
   }
 
+  std::optional<Unused> reason_against_unmapped() const {
+    if (parameters_.unmapped) return std::nullopt;
+    return Unused::unmapped;
+  }
   // The next record that becomes a row; nullptr at the end, where none is yet, or when the run is cancelled.
   const AlignmentRecord* advance(const Call& call, const ParallelFor& parallel_for) {
     while (turns_ || !call.cancelled()) {
@@ -400,8 +404,7 @@ class AlignmentReader {
       }
       const bam1_core_t& core = record->core;
       const bool is_unmapped = core.tid < 0 || (core.flag & BAM_FUNMAP) != 0;
-      std::optional<Unused> reason = is_unmapped ? Unused::unmapped : reason_against(core.flag, core.qual, parameters_);
-      if (is_unmapped && parameters_.unmapped) reason.reset();
+      const std::optional<Unused> reason = is_unmapped ? reason_against_unmapped() : reason_against(core.flag, core.qual, parameters_);
       if (!reason) {
         if (!is_unmapped) compare_with_reference(call, *record);
         // Of a pair both have the name.
