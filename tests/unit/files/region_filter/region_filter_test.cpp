@@ -57,6 +57,18 @@ TEST_CASE("rows that have a base in a region pass, with the names of the regions
   CHECK(regions_of({{"end", ""}}) == "- gene gene b -");
 }
 
+TEST_CASE("a row that begins and ends with a region lies in it as a whole, and one of a base more does not") {
+  const testing::TestBatch rows = testing::BatchBuilder("read", 6)
+                                      .text("contig", {"a", "a", "a", "a", "a", "a"})
+                                      .column<std::int64_t>("ref_start", {10, 9, 10, 99, 100, 0})
+                                      .column<std::int64_t>("ref_end", {100, 100, 101, 100, 101, 10})
+                                      .build();
+  const std::string region = "a\t10\t100\tgene\n";
+  // The last row is not shown.
+  CHECK(regions_of({{"whole", true}}, rows, region) == "gene - - gene -");
+  CHECK(regions_of({}, rows, region) == "gene gene gene gene -");
+}
+
 TEST_CASE("what is no place, or no region, is said") {
   CHECK(regions_of({{"contig", "ref_start"}}).find("holds no texts but i64") != std::string::npos);
   CHECK(regions_of({{"start", "contig"}}).find("holds no whole numbers but utf8") != std::string::npos);
