@@ -13,6 +13,7 @@
 
 #include "kernel_check.hpp"
 #include "signal_seeding/cuda.hpp"
+#include "signal_seeding/cuda_candidates.hpp"
 #include "signal_seeding/seeding.hpp"
 #include "simulated_signal.hpp"
 
@@ -286,6 +287,104 @@ bool check_large(std::mt19937_64& random) {
   return same;
 }
 
+// Chains of a batch of reads, some of them not valid.
+struct MadeUpChains {
+  std::vector<std::int32_t> read_length, score, anchor_count;
+  std::vector<std::uint64_t> x, y;
+  std::vector<std::int64_t> score_at = {0}, count_at = {0}, x_at = {0}, y_at = {0};
+  std::vector<std::int64_t> strand_begin = {0, 0, 40000, 40000, 90000, 90001, 300000};
+  std::vector<std::uint16_t> status;
+
+  MadeUpChains(std::size_t rows, std::mt19937_64& random) {
+    for (std::size_t row = 0; row < rows; ++row) {
+      const std::uint64_t chains = row % 9 == 0 ? 0 : random() % (row % 50 == 1 ? 3000 : 60);
+      for (std::uint64_t chain = 0; chain < chains; ++chain) {
+        // Equal chains, too.
+        score.push_back(static_cast<std::int32_t>(random() % (row % 3 == 0 ? 4 : 300)));
+        anchor_count.push_back(static_cast<std::int32_t>(1 + random() % 4));
+        const std::uint64_t strands[] = {1, 3, 4, 5}, strand = strands[random() % 4];
+        const auto size = static_cast<std::uint64_t>(strand_begin[strand + 1] - strand_begin[strand]);
+        std::uint64_t column = random() % (row % 5 == 0 ? std::min<std::uint64_t>(size, 20) : size), place = random() % 300;
+        for (std::int32_t i = 0; i < anchor_count.back(); ++i) {
+          x.push_back(strand << 32 | column);
+          y.push_back(std::uint64_t{8} << 32 | place);
+          column = std::min(size - 1, column + random() % 100);
+          place += random() % 100;
+        }
+      }
+      if (row % 31 == 7 && chains > 0) anchor_count.back() = static_cast<std::int32_t>(random() % 3) - 2;
+      if (row % 37 == 8) x.push_back(0), y.push_back(0);
+      if (row % 41 == 9 && chains > 0) x.back() = std::uint64_t{6} << 32;
+      if (row % 43 == 10) x.push_back(0);
+      if (row % 47 == 11) score.push_back(5);
+      read_length.push_back(static_cast<std::int32_t>(random() % 800));
+      status.push_back(row % 13 == 12 ? 3 : 0);
+      score_at.push_back(static_cast<std::int64_t>(score.size()));
+      count_at.push_back(static_cast<std::int64_t>(anchor_count.size()));
+      x_at.push_back(static_cast<std::int64_t>(x.size()));
+      y_at.push_back(static_cast<std::int64_t>(y.size()));
+    }
+  }
+  template <class T>
+  static std::span<const T> part(const std::vector<T>& values, const std::vector<std::int64_t>& at, std::size_t row) {
+    return std::span(values).subspan(static_cast<std::size_t>(at[row]), static_cast<std::size_t>(at[row + 1] - at[row]));
+  }
+  ChainsOfRead of(std::size_t row) const {
+    return {part(score, score_at, row), part(anchor_count, count_at, row), part(x, x_at, row), part(y, y_at, row)};
+  }
+};
+
+bool check_candidates(std::size_t rows, const CandidateParameters& parameters, std::mt19937_64& random) {
+  const MadeUpChains made(rows, random);
+  const DeviceArray<std::int32_t> read_length(made.read_length), score(made.score), anchor_count(made.anchor_count);
+  const DeviceArray<std::uint64_t> x(made.x), y(made.y);
+  const DeviceArray<std::int64_t> score_at(made.score_at), count_at(made.count_at), x_at(made.x_at), y_at(made.y_at), strands(made.strand_begin);
+  const DeviceArray<std::uint16_t> status(made.status);
+  const cuda::DeviceChains chains{static_cast<std::int64_t>(rows),
+                                  read_length.data(),
+                                  {score_at.data(), score.data()},
+                                  {count_at.data(), anchor_count.data()},
+                                  {x_at.data(), x.data()},
+                                  {y_at.data(), y.data()},
+                                  status.data(),
+                                  static_cast<std::int64_t>(made.strand_begin.size()),
+                                  strands.data()};
+  const DeviceArray<std::int64_t> first_anchor(made.anchor_count.size(), Contents::poison);
+  const DeviceArray<Candidate> found(rows * static_cast<std::size_t>(parameters.most_chains), Contents::poison);
+  const DeviceArray<std::int32_t> count(rows, Contents::poison);
+  require(cuda::find_candidates(chains, parameters, first_anchor.data(), found.data(), count.data(), nullptr), "find_candidates");
+  const std::vector<std::int32_t> counts = count.download();
+  std::vector<std::int64_t> at = {0};
+  for (const std::int32_t of_row : counts) at.push_back(at.back() + std::max(0, of_row));
+  const DeviceArray<std::int64_t> offsets(at), begin(static_cast<std::size_t>(at.back()), Contents::poison),
+      end(static_cast<std::size_t>(at.back()), Contents::poison);
+  require(cuda::write_candidates(static_cast<std::int64_t>(rows), parameters.most_chains, found.data(), offsets.data(), begin.data(), end.data(),
+                                 nullptr),
+          "write_candidates");
+  const std::vector<std::int64_t> begins = begin.download(), ends = end.download();
+  std::size_t different = 0, bad = 0;
+  for (std::size_t row = 0; row < rows; ++row) {
+    std::vector<Candidate> expected;
+    std::int32_t expected_count = 0;
+    if (made.status[row] == 0 && !chains_are_valid(made.of(row), made.strand_begin)) {
+      expected_count = cuda::bad_chains;
+      ++bad;
+    } else if (made.status[row] == 0) {
+      signal_seeding::find_candidates(made.of(row), made.read_length[row], made.strand_begin, parameters, expected);
+      expected_count = static_cast<std::int32_t>(expected.size());
+    }
+    bool same = counts[row] == expected_count;
+    for (std::size_t i = 0; same && i < expected.size(); ++i) {
+      const std::size_t place = static_cast<std::size_t>(at[row]) + i;
+      same = begins[place] == expected[i].begin && ends[place] == expected[i].end;
+    }
+    if (!same) ++different;
+  }
+  std::printf("%s candidates of %d chains: %zu reads, %zu of bad chains, %zu candidates\n", different == 0 ? "same" : "DIFFERENT",
+              parameters.most_chains, rows, bad, begins.size());
+  return different == 0;
+}
+
 // As a batch of a run is, and as large as helps. The floor: what must be read of the index at random, 32 bytes a look, at the card's 4.8 TB/s (H200).
 void time_batches(const char* name, const SquiggleTargets& targets, std::size_t count, int runs, std::mt19937_64& random) {
   const Index index(targets.index());
@@ -356,6 +455,10 @@ int main(int argument_count, char** arguments) {
   std::mt19937_64 random(8);
   bool same = true;
   if (command.checks != Extent::none) same &= check_small(random, command.checks == Extent::small ? 2000 : 20000);
+  if (command.checks != Extent::none)
+    for (const CandidateParameters& parameters : {CandidateParameters{}, CandidateParameters{1, 0, 0}, CandidateParameters{32, 10, 5000}})
+      for (const std::size_t rows : {std::size_t{0}, std::size_t{1}, std::size_t{3}, std::size_t{1000}})
+        same &= check_candidates(rows, parameters, random);
   if (command.checks == Extent::full) same &= check_large(random);
   if (command.amount > 0) {
     const auto count = static_cast<std::size_t>(command.amount * 1000);

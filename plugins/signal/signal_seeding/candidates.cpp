@@ -20,7 +20,6 @@ bool chains_are_valid(const ChainsOfRead& chains, std::span<const std::int64_t> 
 
 void find_candidates(const ChainsOfRead& chains, std::int32_t read_columns, std::span<const std::int64_t> strand_begin,
                      const CandidateParameters& parameters, std::vector<Candidate>& candidates) {
-  const auto column = [](std::uint64_t word) { return static_cast<std::int64_t>(word & 0xFFFFFFFFU); };
   std::vector<std::size_t> order(chains.score.size()), first(chains.score.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::size_t anchors = 0;
@@ -28,34 +27,28 @@ void find_candidates(const ChainsOfRead& chains, std::int32_t read_columns, std:
     first[i] = anchors;
     anchors += static_cast<std::size_t>(chains.anchor_count[i]);
   }
-  // Of equal chains the one that comes first on the reference.
+  // Of equal chains the one that comes first on the reference, then in the list.
   const std::size_t best = std::min(order.size(), static_cast<std::size_t>(parameters.most_chains));
   std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(best), order.end(), [&](std::size_t a, std::size_t b) {
     if (chains.score[a] != chains.score[b]) return chains.score[a] > chains.score[b];
-    return chains.anchor_x[first[a]] < chains.anchor_x[first[b]];
+    const std::uint64_t a_x = chains.anchor_x[first[a]], b_x = chains.anchor_x[first[b]];
+    return a_x != b_x ? a_x < b_x : a < b;
   });
   order.resize(best);
 
-  const auto beyond = [&](std::int64_t columns) {
-    return static_cast<std::int64_t>(static_cast<double>(columns) * (1 + parameters.stretch)) + parameters.margin;
-  };
   const std::size_t before = candidates.size();
   for (const std::size_t i : order) {
     const std::size_t last = first[i] + static_cast<std::size_t>(chains.anchor_count[i]) - 1;
     const auto strand = static_cast<std::size_t>(chains.anchor_x[last] >> 32U);
-    const std::int64_t strand_first = strand_begin[strand], strand_end = strand_begin[strand + 1];
-    const std::int64_t begin = strand_first + column(chains.anchor_x[first[i]]) - beyond(column(chains.anchor_y[first[i]]));
-    const std::int64_t end =
-        strand_first + column(chains.anchor_x[last]) + beyond(std::max<std::int64_t>(0, read_columns - column(chains.anchor_y[last])));
-    candidates.push_back({std::max(begin, strand_first), std::min(end, strand_end)});
+    candidates.push_back(candidate_around({chains.anchor_x[first[i]], chains.anchor_y[first[i]], chains.anchor_x[last], chains.anchor_y[last]},
+                                          read_columns, strand_begin[strand], strand_begin[strand + 1], parameters));
   }
   const auto from = candidates.begin() + static_cast<std::ptrdiff_t>(before);
   std::sort(from, candidates.end(),
             [](const Candidate& a, const Candidate& b) { return a.begin < b.begin || (a.begin == b.begin && a.end < b.end); });
-  // Two strands touch where one ends and the next begins: no candidate joins them.
   auto kept = from;
   for (auto next = from; next != candidates.end(); ++next) {
-    if (kept != from && next->begin < (kept - 1)->end)
+    if (kept != from && are_one(*(kept - 1), *next))
       (kept - 1)->end = std::max((kept - 1)->end, next->end);
     else
       *kept++ = *next;

@@ -13,6 +13,7 @@
 #include "signal_seeding/seeding.hpp"
 
 #ifdef SLUICE_WITH_CUDA
+#include "signal_seeding/cuda_candidates.hpp"
 #include "signal_seeding/device_index.hpp"
 #endif
 
@@ -283,10 +284,19 @@ class SeedCandidates {
     d.option("most_chains", &Parameters::most_chains, "the best so many chains count").range(1, 1e6);
     d.option("stretch", &Parameters::stretch, "what lies beside a chain may be longer by this share").range(0, 10);
     d.option("margin", &Parameters::margin, "and by so many k-mers").range(0, 1e6).unit("k-mers");
+#ifdef SLUICE_WITH_CUDA
+    d.implementation<&SeedCandidates::process_cuda>("cuda", "a warp a read; most_chains of 32 or fewer");
+#endif
     d.reason("bad_chains", "the chains are not of this index, or their anchors are not as many as they say");
   }
   SeedCandidates(const Setup& setup, const Parameters& parameters)
       : index_(setup.resource("index")), view_(index_view(index_)), parameters_(parameters) {}
+
+#ifdef SLUICE_WITH_CUDA
+  bool offers(std::string_view device) const {
+    return device != "cuda" || (is_by_seeds(index_) && parameters_.most_chains <= cuda::most_device_chains);
+  }
+#endif
 
   void process(const Call& call, const Batch& in, Output& out) {
     const auto length = in.column<std::int32_t>("read_length");
@@ -314,10 +324,62 @@ class SeedCandidates {
     if (is_by_seeds(index_)) call.count("rows without a candidate", static_cast<double>(without));
   }
 
+#ifdef SLUICE_WITH_CUDA
+  void process_cuda(const Call& call, const Batch& in, Output& out) {
+    const sluice::cuda::DeviceCall device(call);
+    const auto rows = static_cast<std::size_t>(in.rows());
+    const auto score = device.list<std::int32_t>(in, "chain_score"), anchor_count = device.list<std::int32_t>(in, "chain_anchor_count");
+    const auto x = device.list<std::uint64_t>(in, "chain_anchor_x"), y = device.list<std::uint64_t>(in, "chain_anchor_y");
+    const sluice::cuda::Memory row_status = device.row_status(in);
+    const sluice::cuda::Memory& strand_begin = strands_.get(device.ordinal(), [&] {
+      const std::vector<std::int64_t> begins(view_.strand_begin.begin(), view_.strand_begin.end());
+      sluice::cuda::Memory memory = device.upload(begins);
+      device.synchronize();  // other lanes of this device use it, too
+      return memory;
+    });
+    const cuda::DeviceChains chains{in.rows(),
+                                    device.column<std::int32_t>(in, "read_length"),
+                                    {score.offsets, score.values},
+                                    {anchor_count.offsets, anchor_count.values},
+                                    {x.offsets, x.values},
+                                    {y.offsets, y.values},
+                                    row_status.as<std::uint16_t>(),
+                                    static_cast<std::int64_t>(view_.strand_begin.size()),
+                                    strand_begin.as<std::int64_t>()};
+    const sluice::cuda::Memory first_anchor = device.allocate_array<std::int64_t>(static_cast<std::size_t>(anchor_count.count));
+    const sluice::cuda::Memory found = device.allocate_array<Candidate>(rows * static_cast<std::size_t>(parameters_.most_chains));
+    const sluice::cuda::Memory count = device.allocate_array<std::int32_t>(rows);
+    sluice::cuda::check(
+        cuda::find_candidates(chains, parameters_, first_anchor.as<std::int64_t>(), found.as<Candidate>(), count.as<std::int32_t>(), device.stream()),
+        "find_candidates");
+    const std::vector<std::int32_t> counts = device.download(count.as<std::int32_t>(), rows);
+    std::vector<std::int64_t> at(rows + 1, 0);
+    std::uint64_t without = 0;
+    for (std::size_t row = 0; row < rows; ++row) {
+      const bool bad = counts[row] == cuda::bad_chains;
+      if (bad) out.fail(static_cast<std::int64_t>(row), Reason::bad_chains);
+      at[row + 1] = at[row] + (bad ? 0 : counts[row]);
+      if (in.ok(static_cast<std::int64_t>(row)) && at[row + 1] == at[row]) ++without;
+    }
+    const sluice::cuda::Memory offsets = device.upload(at);
+    sluice::cuda::Memory begin = device.allocate_array<std::int64_t>(static_cast<std::size_t>(at.back()));
+    sluice::cuda::Memory end = device.allocate_array<std::int64_t>(static_cast<std::size_t>(at.back()));
+    sluice::cuda::check(cuda::write_candidates(in.rows(), parameters_.most_chains, found.as<Candidate>(), offsets.as<std::int64_t>(),
+                                               begin.as<std::int64_t>(), end.as<std::int64_t>(), device.stream()),
+                        "write_candidates");
+    device.add_list<std::int64_t>(out, "candidate_begin", offsets, std::move(begin), at.back());
+    device.add_list<std::int64_t>(out, "candidate_end", offsets, std::move(end), at.back());
+    if (is_by_seeds(index_)) call.count("rows without a candidate", static_cast<double>(without));
+  }
+#endif
+
  private:
   Batch index_;
   SquiggleIndexView view_;
   CandidateParameters parameters_;
+#ifdef SLUICE_WITH_CUDA
+  sluice::cuda::PerDevice<sluice::cuda::Memory> strands_;
+#endif
 };
 
 }  // namespace
