@@ -8,7 +8,8 @@ set -uo pipefail
 build=$(realpath "$1") seconds=$2 seed=$3 number=${4:-0}
 sweep=splice kind=make-spliced minimap2=
 for program in "${MINIMAP2:-}" minimap2; do
-  if [ -z "$minimap2" ] && command -v "$program" >/dev/null && [[ $("$program" --version) == 2.31* ]]; then minimap2=$program; fi
+  # The changes of 2.31 are in its repository from revision 1299 on.
+  if [ -z "$minimap2" ] && command -v "$program" >/dev/null && [[ $("$program" --version) =~ -r([0-9]+) && ${BASH_REMATCH[1]} -ge 1299 ]]; then minimap2=$program; fi
 done
 if [ -z "$minimap2" ]; then
   echo "SKIPPED: there is no minimap2 2.31 to compare with"
