@@ -307,7 +307,7 @@ for set in 1 2 3; do
   PYTHONPATH=.. python3 - <<'PYTHON' || fail "figures of resquiggle, set $set"
 from figures import *
 kmers = placed = samples = 0
-dwells = {}
+dwells, table = {}, {}
 for line in open("squiggles.tsv"):
     f = line.split("\t")
     if f[0] == "contig" or f[1] == "kmer_idx":
@@ -318,10 +318,20 @@ for line in open("squiggles.tsv"):
     n = int(f[3]) - int(f[2])
     placed, samples = placed + 1, samples + n
     add(dwells, min(n, 100))
+    table[(f[0], int(f[2]), int(f[3]))] = int(f[1])
 figs = figures("squiggles.json", "lines")
 same("k-mers with events", (figs["k-mers with events"]["part"], figs["k-mers with events"]["whole"]), (placed, kmers))
 same("samples", (figs["samples of a k-mer"]["part"], figs["samples of a k-mer"]["whole"]), (samples, placed))
 same("dwells", classes_of(figs["samples of each k-mer"]), dwells)
+shown = figs["squiggles of three reads"]["squiggles"]
+assert len(shown) == 3, len(shown)
+for squiggle in shown:
+    assert len(squiggle["events"]) == 60 and len(squiggle["samples"]) <= 800
+    for begin, end, level, label in squiggle["events"]:
+        same("place", label.split()[1], str(table[(squiggle["read"], begin, end)]))
+        inside = [s / 10 for i, s in enumerate(squiggle["samples"]) if begin <= squiggle["first"] + i * squiggle["step"] < end]
+        if squiggle["step"] == 1:
+            assert abs(sum(inside) / len(inside) - level / 10) <= 0.11, (inside, level)
 PYTHON
   cd ..
 done
@@ -403,6 +413,9 @@ figs = figures("correct.json", "corrected")
 own = {name: sum(map(str.islower, bases)) for name, bases in corrected.items()}
 assert own.keys() == reads.keys()
 same("corrected", (figs["corrected bases"]["part"], figs["corrected bases"]["whole"]), (sum(len(reads[n]) - own[n] for n in reads), sum(map(len, reads.values()))))
+votes = figures("correct.json", "votes")
+before, after = (votes["identity with overlapping reads, " + when] for when in ("uncorrected", "corrected"))
+assert 0.5 < before["part"] / before["whole"] < after["part"] / after["whole"] < 1, (before, after)
 same("corrected reads", (figs["corrected reads"]["part"], figs["corrected reads"]["whole"]), (sum(own[n] < len(reads[n]) for n in reads), len(reads)))
 classes = {}
 for name, bases in reads.items():
