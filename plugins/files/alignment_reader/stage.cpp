@@ -4,6 +4,7 @@
 #include <sluice/hts/record_bases.hpp>
 #include <sluice/input_files.hpp>
 #include <sluice/input_turns.hpp>
+#include <sluice/reference_text.hpp>
 #include <sluice/region.hpp>
 #include <sluice/repeated_reads.hpp>
 #include <sluice/stage.hpp>
@@ -338,11 +339,10 @@ class AlignmentReader {
 
   void check_reference(const Batch& reference) {
     std::vector<Contig> known;
-    const TextView names = reference.text("name");
-    const TextView bases = reference.text("bases");
-    for (std::int64_t i = 0; i < reference.rows(); ++i) {
-      known.push_back({std::string(names[i]), static_cast<std::int64_t>(bases[i].size())});
-      contigs_.emplace(names[i], bases[i]);
+    const ReferenceText& text = reference_.emplace(reference);
+    for (std::int64_t i = 0; i < text.contigs(); ++i) {
+      known.push_back({std::string(text.name(i)), static_cast<std::int64_t>(text.bases(i).size())});
+      contigs_.emplace(text.name(i), text.bases(i));
     }
     reference_path_ = reference.attribute("path");
     std::vector<Contig> needed = file_->contigs();
@@ -362,7 +362,9 @@ class AlignmentReader {
     if (agreement_.records >= enough_records) return;
     const auto contig = contigs_.find(file_->contig_name(record.core.tid));
     if (contig == contigs_.end()) return;
-    add_record(*as_htslib_record(record), contig->second, agreement_);
+    const bam1_t& aligned = *as_htslib_record(record);
+    reference_->read_near(contig->second, aligned.core.pos, bam_endpos(&aligned), call);
+    add_record(aligned, contig->second, agreement_);
     if (agreement_.records == enough_records) judge_agreement(call);
   }
   void judge_agreement(const Call& call) {
@@ -482,6 +484,7 @@ class AlignmentReader {
 
   Parameters parameters_;
   std::unique_ptr<AlignmentFiles> file_;
+  std::optional<ReferenceText> reference_;
   std::unordered_map<std::string_view, std::string_view> contigs_;  // names and bases of the reference, if there is one
   std::string reference_path_;
   Agreement agreement_;

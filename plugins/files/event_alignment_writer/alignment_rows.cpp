@@ -2,6 +2,8 @@
 // SPDX-FileCopyrightText: The sluice authors
 #include "event_alignment_writer/alignment_rows.hpp"
 
+#include <algorithm>
+
 #include "event_alignment_writer/alignment_figures.hpp"
 
 namespace sluice::event_alignment_writer {
@@ -26,6 +28,11 @@ std::optional<Alignment> AlignmentRows::alignment(std::int64_t row) const {
     if (a.events.mean.size() != events || a.events.stdv.size() != events) return {};
   }
   if (!is_sound(a.path, events, a.contig_bases.size(), k_)) return {};
+  if (!a.path.position.empty()) {
+    const auto [first, last] = std::ranges::minmax(a.path.position);
+    constexpr std::int64_t beside = 16;  // letters around a site
+    contigs_.reference().read_near(a.contig_bases, first - beside, last + std::int64_t{k_} + beside, host_);
+  }
   if (in_.has("signal_begin")) a.signal_begin = value<std::int64_t>("signal_begin", row);
   a.scaling.shift = value<float>("shift", row);
   a.scaling.scale = value<float>("scale", row);

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <sluice/reference_text.hpp>
 #include <sluice/stage.hpp>
 #include <string_view>
 #include <unordered_map>
@@ -62,27 +63,28 @@ void describe_reasons(Describe<Stage>& d) {
 // A reference of which contigs are found by name.
 class Contigs {
  public:
-  explicit Contigs(const Batch& reference) {
-    const TextView names = reference.text("name"), bases = reference.text("bases");
-    for (std::int64_t row = 0; row < reference.rows(); ++row) bases_.emplace(names[row], bases[row]);
+  explicit Contigs(const Batch& reference) : reference_(reference) {
+    for (std::int64_t row = 0; row < reference_.contigs(); ++row) bases_.emplace(reference_.name(row), reference_.bases(row));
   }
-  // Empty if there is none.
+  const ReferenceText& reference() const { return reference_; }
+  // Empty if there is none. What has not been read of it holds no bases yet.
   std::string_view find(std::string_view name) const {
     const auto found = bases_.find(name);
     return found == bases_.end() ? std::string_view() : found->second;
   }
 
  private:
+  ReferenceText reference_;
   std::unordered_map<std::string_view, std::string_view> bases_;  // both owned by the reference
 };
 
 // The alignments of a batch.
 class AlignmentRows {
  public:
-  AlignmentRows(const Batch& in, const Contigs& contigs, std::uint32_t k, const Columns& columns)
-      : in_(in), contigs_(contigs), k_(k), columns_(columns) {}
+  AlignmentRows(const Host& host, const Batch& in, const Contigs& contigs, std::uint32_t k, const Columns& columns)
+      : host_(host), in_(in), contigs_(contigs), k_(k), columns_(columns) {}
 
-  // Nothing: its columns contradict each other.
+  // Nothing: its columns contradict each other. The bases under the alignment, and those beside a k-mer that sites show, have been read.
   std::optional<Alignment> alignment(std::int64_t row) const;
   RawSignal signal(std::int64_t row) const;
 
@@ -91,6 +93,7 @@ class AlignmentRows {
   T value(const char* name, std::int64_t row) const {
     return in_.column<T>(name)[static_cast<std::size_t>(row)];
   }
+  const Host& host_;
   const Batch& in_;
   const Contigs& contigs_;
   std::uint32_t k_;

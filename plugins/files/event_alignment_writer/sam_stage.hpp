@@ -101,7 +101,7 @@ class EventSam {
   }
 
   void process(const Call& call, const Batch& in, Output& out) {
-    const AlignmentRows rows(in, contigs_, k_, columns);
+    const AlignmentRows rows(call, in, contigs_, k_, columns);
     std::vector<std::string> records(static_cast<std::size_t>(in.rows()));
     call.parallel_for(records.size(), 1, [&](std::size_t begin, std::size_t end) {
       auto workspace = workspaces_.take();

@@ -42,7 +42,7 @@ class SiteSink {
 
   // The reads of each row, as bytes.
   void process(const Call& call, const Batch& in, Output& out) {
-    const AlignmentRows rows(in, contigs_, site_kmer, columns);
+    const AlignmentRows rows(call, in, contigs_, site_kmer, columns);
     make_lines(call, in, out, [&](std::int64_t row, TextBuffer& bytes) {
       const auto alignment = rows.alignment(row);
       if (!alignment) return false;
@@ -161,6 +161,10 @@ class SiteSink {
   }
   void write_contig(const Call& call) {
     if (contig_.name.empty()) return;
+    // What a run before this one has read of them, too.
+    constexpr std::int64_t around_site = 16;
+    for (const Entry& entry : contig_.entries)
+      contigs_.reference().read_near(contig_.bases, entry.read.site - around_site, entry.read.site + around_site, call);
     const SiteLines lines = lines_of(contig_);
     data_.write(call, lines.data);
     index_.write(call, lines.index);

@@ -103,7 +103,7 @@ class EventTable : public LineSink {
   }
 
   void process(const Call& call, const Batch& in, Output& out) {
-    const AlignmentRows rows(in, contigs_, model_.k, columns);
+    const AlignmentRows rows(call, in, contigs_, model_.k, columns);
     make_lines(call, in, out, [&](std::int64_t row, TextBuffer& text) {
       const auto alignment = rows.alignment(row);
       if (!alignment) return false;
@@ -118,7 +118,7 @@ class EventTable : public LineSink {
 
   void commit(const Call& call, const Batch& in) {
     LineSink::commit(call, in);
-    const AlignmentRows rows(in, contigs_, model_.k, columns);
+    const AlignmentRows rows(call, in, contigs_, model_.k, columns);
     for (std::int64_t row = 0; row < in.rows() && shown_ < most_squiggles; ++row) {
       if (!in.ok(row)) continue;
       const auto alignment = rows.alignment(row);
@@ -169,7 +169,7 @@ class M6anetTable : public LineSink {
   }
 
   void process(const Call& call, const Batch& in, Output& out) {
-    const AlignmentRows rows(in, contigs_, k_, columns);
+    const AlignmentRows rows(call, in, contigs_, k_, columns);
     make_lines(call, in, out, [&](std::int64_t row, TextBuffer& text) {
       const auto alignment = rows.alignment(row);
       if (alignment) append_m6anet(*alignment, k_, read_column_, text);
@@ -216,7 +216,7 @@ class EventPaf : public LineSink {
   }
 
   void process(const Call& call, const Batch& in, Output& out) {
-    const AlignmentRows rows(in, contigs_, k_, columns);
+    const AlignmentRows rows(call, in, contigs_, k_, columns);
     const auto samples = in.column<std::int64_t>("sample_count");
     make_lines(call, in, out, [&](std::int64_t row, TextBuffer& text) {
       const auto alignment = rows.alignment(row);
@@ -255,7 +255,7 @@ class EventSummary : public LineSink {
 
   void process(const Call& call, const Batch& in, Output& out) {
     constexpr std::uint32_t any_kmer = 1;
-    const AlignmentRows rows(in, contigs_, any_kmer, columns);
+    const AlignmentRows rows(call, in, contigs_, any_kmer, columns);
     make_lines(call, in, out, [&](std::int64_t row, TextBuffer& text) {
       const auto alignment = rows.alignment(row);
       if (alignment && alignment->path.rows() > 0) append_summary(*alignment, text);

@@ -7,6 +7,7 @@
 #include <sluice/hts/join_text.hpp>
 #include <sluice/kmer_model.hpp>
 #include <sluice/motif.hpp>
+#include <sluice/reference_text.hpp>
 #include <sluice/region.hpp>
 #include <sluice/resume.hpp>
 #include <sluice/site_calls.hpp>
@@ -68,12 +69,11 @@ class MethylationTable : public hts::JoinsText<> {
         k_(kmer_size(setup.resource("model"))),
         motif_length_(parse_motif(parameters.motif).forward.length),
         output_name_(parameters.output),
-        figures_(windows_of(setup.resource("reference"), parameters.report_region), parameters.call_threshold),
+        reference_(setup.resource("reference")),
+        figures_(windows_of(reference_, parameters.report_region), parameters.call_threshold),
         file_(setup, parameters.output, schema_of(version_)) {
-    const Batch reference = setup.resource("reference");
-    const TextView names = reference.text("name");
-    const TextView bases = reference.text("bases");
-    for (std::int64_t row = 0; row < reference.rows(); ++row) contigs_.emplace(names[row], Contig{static_cast<std::size_t>(row), bases[row]});
+    for (std::int64_t row = 0; row < reference_.contigs(); ++row)
+      contigs_.emplace(reference_.name(row), Contig{static_cast<std::size_t>(row), reference_.bases(row)});
     file_.header(table_header(version_));
     resume(setup, [this](StateReader& from) { file_.restore(from); });
   }
@@ -102,7 +102,7 @@ class MethylationTable : public hts::JoinsText<> {
                      .log_lik_methylated = calls.methylated[row][i],
                      .log_lik_unmethylated = calls.unmethylated[row][i],
                      .motifs = calls.motifs[row][i],
-                     .sequence = group_sequence(contig.bases, calls.start[row][i], calls.end[row][i], k_, motif_length_)},
+                     .sequence = reference_.read(group_sequence(contig.bases, calls.start[row][i], calls.end[row][i], k_, motif_length_), call)},
                     version_);
       }
       return text.size() - before;
@@ -142,13 +142,12 @@ class MethylationTable : public hts::JoinsText<> {
     std::size_t number = 0;
     std::string_view bases;
   };
-  static SequenceWindows windows_of(const Batch& reference, const std::string& region) {
-    const TextView names = reference.text("name"), bases = reference.text("bases");
+  static SequenceWindows windows_of(const ReferenceText& reference, const std::string& region) {
     std::vector<std::string_view> of_contigs;
     std::vector<std::int64_t> lengths;
-    for (std::int64_t row = 0; row < reference.rows(); ++row) {
-      of_contigs.push_back(names[row]);
-      lengths.push_back(static_cast<std::int64_t>(bases[row].size()));
+    for (std::int64_t row = 0; row < reference.contigs(); ++row) {
+      of_contigs.push_back(reference.name(row));
+      lengths.push_back(static_cast<std::int64_t>(reference.bases(row).size()));
     }
     if (region.empty()) return {std::move(of_contigs), std::move(lengths)};
     const auto number_of = [&](std::string_view name) {
@@ -173,6 +172,7 @@ class MethylationTable : public hts::JoinsText<> {
   TableVersion version_;
   std::int64_t k_, motif_length_;
   std::string output_name_;
+  ReferenceText reference_;
   MethylationFigures figures_;
   std::unordered_map<std::string_view, Contig> contigs_;  // by name; names and bases are the reference's
   arrow::TableOutput file_;

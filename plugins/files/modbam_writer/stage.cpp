@@ -19,6 +19,7 @@
 #include <sluice/input_files.hpp>
 #include <sluice/minimizer_index.hpp>
 #include <sluice/motif.hpp>
+#include <sluice/reference_text.hpp>
 #include <sluice/resume.hpp>
 #include <sluice/site_calls.hpp>
 #include <sluice/stage.hpp>
@@ -114,20 +115,18 @@ class ModbamWriter {
         failed_reads_(parameters.keep_failed ? FailedReads::keep : FailedReads::drop),
         motif_(parse_motif(parameters.motif)),
         command_(parameters.command),
+        reference_(setup.resource("reference")),
         has_file_(parameters.alignments && !parameters.alignments->empty()),
         header_(has_file_ ? read_header(parameters) : header_of_index(setup)) {
     hts::silence();
-    const Batch reference = setup.resource("reference");
-    const TextView names = reference.text("name");
-    const TextView bases = reference.text("bases");
     std::unordered_map<std::string_view, std::string_view> by_name;
-    for (std::int64_t row = 0; row < reference.rows(); ++row) by_name.emplace(names[row], bases[row]);
+    for (std::int64_t row = 0; row < reference_.contigs(); ++row) by_name.emplace(reference_.name(row), reference_.bases(row));
     for (int tid = 0; tid < sam_hdr_nref(header_.get()); ++tid) {
       const auto found = by_name.find(sam_hdr_tid2name(header_.get(), tid));
       contigs_.push_back(found == by_name.end() ? std::nullopt : std::optional(found->second));
     }
     form_ = form_of(parameters);
-    if (form_ == Form::cram) reference_path_ = reference.attribute("path");
+    if (form_ == Form::cram) reference_path_ = setup.resource("reference").attribute("path");
     if (form_ == Form::sam)
       sam_.emplace(setup, parameters.output);
     else if (form_ == Form::bam)
@@ -146,7 +145,7 @@ class ModbamWriter {
       for (std::size_t i = begin; i < end; ++i) {
         const auto row = static_cast<std::int64_t>(i);
         if (in.ok(row))
-          has_calls[i] = tag_record(records[row], calls, row, *workspace, tagged[i], out) ? 1 : 0;
+          has_calls[i] = tag_record(call, records[row], calls, row, *workspace, tagged[i], out) ? 1 : 0;
         else if (failed_reads_ == FailedReads::keep)
           strip_record(records[row], *workspace, tagged[i]);
       }
@@ -306,7 +305,8 @@ class ModbamWriter {
   }
 
   // Is there a call in it?
-  bool tag_record(std::string_view bytes, const SiteCalls& calls, std::int64_t row, Workspace& workspace, std::string& result, Output& out) const {
+  bool tag_record(const Call& call, std::string_view bytes, const SiteCalls& calls, std::int64_t row, Workspace& workspace, std::string& result,
+                  Output& out) const {
     bam1_t& record = *workspace.record;
     RecordStatus status{};
     load(bytes, record, status);
@@ -324,6 +324,7 @@ class ModbamWriter {
         const double ratio = calls.log_lik_ratio(row, i);
         if (ratio != ratio) continue;  // no call
         const SiteGroup group{calls.start[row][i], calls.end[row][i], calls.motifs[row][i]};
+        reference_.read_near(bases, group.first_site, group.last_site + motif_.sites(strand).length, call);
         if (!append_group(bases, motif_.sites(strand), group, probability_code(ratio), workspace.calls)) return fail(Reason::sites_not_on_reference);
       }
     }
@@ -360,6 +361,7 @@ class ModbamWriter {
   FailedReads failed_reads_;
   Motif motif_;
   std::string command_;
+  ReferenceText reference_;
   bool has_file_, begun_ = false;
   hts::Header header_;                                    // what records are read with
   std::vector<std::optional<std::string_view>> contigs_;  // bases by the header's contig index, owned by the reference

@@ -4,14 +4,11 @@
 
 #include <array>
 #include <cstring>
+#include <sluice/reference_text.hpp>
 #include <sluice/sequence/text.hpp>
 
 namespace sluice::reference_sequence {
 namespace {
-
-// What a base is read as; '\0': not a base.
-constexpr std::array<char, 256> first_base = letter_table(iupac_letters, "ACGTTAAACCGAAACA", '\0');
-constexpr std::array<char, 256> base_or_n = letter_table(iupac_letters, "ACGTTNNNNNNNNNNN", '\0');
 
 // The line at the start of `text`, without its end; takes it off.
 std::string_view take_line(std::string_view& text) {
@@ -53,7 +50,7 @@ bool find_contigs(std::string_view fasta, std::vector<ContigText>& contigs, Fast
 }
 
 bool copy_bases(const ContigText& contig, AmbiguousBases ambiguous, char* out, FastaProblem& problem) {
-  const std::array<char, 256>& base_of = ambiguous == AmbiguousBases::first_base ? first_base : base_or_n;
+  const std::array<char, 256>& base_of = ambiguous == AmbiguousBases::first_base ? reference_first_bases : reference_bases_or_n;
   std::string_view rest = contig.lines;
   std::uint64_t done = 0;
   for (std::uint64_t number = contig.first_line; !rest.empty(); ++number) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <sluice/kmer_model.hpp>
 #include <sluice/motif.hpp>
+#include <sluice/reference_text.hpp>
 #include <sluice/resume.hpp>
 #include <sluice/site_calls.hpp>
 #include <sluice/stage.hpp>
@@ -78,10 +79,9 @@ class MethylationFrequency {
       return;
     }
     k_ = kmer_size(setup.resource("model"));
-    const Batch reference = setup.resource("reference");
-    const TextView names = reference.text("name");
-    const TextView bases = reference.text("bases");
-    for (std::int64_t row = 0; row < reference.rows(); ++row) contigs_.emplace(names[row], Contig{names[row], bases[row]});
+    const ReferenceText& reference = reference_.emplace(setup.resource("reference"));
+    for (std::int64_t row = 0; row < reference.contigs(); ++row)
+      contigs_.emplace(reference.name(row), Contig{reference.name(row), reference.bases(row)});
   }
 
   void process(const sluice::Call& call, const Batch& in, Output&) {
@@ -107,7 +107,8 @@ class MethylationFrequency {
                        .motifs = calls.motifs[row][i],
                        .log_lik_ratio = calls.log_lik_ratio(row, i),
                        .strand = is_reverse[static_cast<std::size_t>(row)] != 0 ? Strand::reverse : Strand::forward,
-                       .sequence = has_sequences_ ? next_line(lines) : group_sequence(contig.bases, calls.start[row][i], calls.end[row][i]),
+                       .sequence = has_sequences_ ? next_line(lines)
+                                                  : reference_->read(group_sequence(contig.bases, calls.start[row][i], calls.end[row][i]), call),
                        .order = calls_seen_++});
         if (status == AddStatus::counted) ++counted;
         if (status == AddStatus::below_threshold) ++below_threshold;
@@ -175,6 +176,7 @@ class MethylationFrequency {
 
   bool has_sequences_;
   std::int64_t k_ = 0, motif_length_;
+  std::optional<ReferenceText> reference_;
   std::unordered_map<std::string_view, Contig> contigs_;
   FrequencyShards sums_;
   WorkSharing sharing_;

@@ -4,6 +4,7 @@
 #include <sluice/aligned_events.hpp>
 #include <sluice/kmer_model.hpp>
 #include <sluice/motif.hpp>
+#include <sluice/reference_text.hpp>
 #include <sluice/region.hpp>
 #include <sluice/stage.hpp>
 #include <string_view>
@@ -81,16 +82,16 @@ class MethylationHmm {
     parse_motif(p.motif);
   }
 
-  MethylationHmm(const Setup& setup, const Parameters& p) : model_(kmer_model_view(setup.resource("model"))), motif_(parse_motif(p.motif)) {
+  MethylationHmm(const Setup& setup, const Parameters& p)
+      : model_(kmer_model_view(setup.resource("model"))), motif_(parse_motif(p.motif)), reference_(setup.resource("reference")) {
     if (model_.alphabet != Alphabet::methylation)
       throw Failure::usage("the model has no methylated bases (M)", "give methylation_hmm the methylation model: --methylation-model FILE");
     require_model_of(motif_, setup.resource("model").attribute("motif"));
     if (!tells_modified_bases(model_, motif_))
       throw Failure::input("the methylation model tells nothing: in every k-mer M has the level of the base that it modifies",
                            "train it on reads whose modified bases are M, or give another one: --methylation-model FILE");
-    const Batch reference = setup.resource("reference");
-    const auto names = reference.text("name"), bases = reference.text("bases");
-    for (std::int64_t i = 0; i < reference.rows(); ++i) contigs_.emplace(names[i], Contig{bases[i], static_cast<std::int32_t>(i)});
+    for (std::int64_t i = 0; i < reference_.contigs(); ++i)
+      contigs_.emplace(reference_.name(i), Contig{reference_.bases(i), static_cast<std::int32_t>(i)});
     if (!p.region.empty())
       region_ = resolve_region(
           p.region,
@@ -118,7 +119,7 @@ class MethylationHmm {
         if (!in.ok(r)) continue;
         const Strand strand = is_reverse[row] != 0 ? Strand::reverse : Strand::forward;
         reads[row] = {events[r], scale[row], shift[row], var[row], log_var[row], events_per_base[row], strand};
-        find_groups(in, row, strand, *workspace, found[row], out);
+        find_groups(call, in, row, strand, *workspace, found[row], out);
       }
     });
 
@@ -142,6 +143,7 @@ class MethylationHmm {
     using sluice::cuda::check, sluice::cuda::Memory;
     const sluice::cuda::DeviceCall device(call);
     const cudaStream_t stream = device.stream();
+    reference_.read_all(call);  // before put_on(), which has a lock
     const OnDevice& kept = on_device_.get(device.ordinal(), [&] { return put_on(device); });
     const auto count = static_cast<std::size_t>(in.rows());
     const auto rows = static_cast<std::uint32_t>(count);
@@ -260,14 +262,14 @@ class MethylationHmm {
     std::vector<GroupEvents> events;
   };
 
-  void find_groups(const Batch& in, std::size_t row, Strand strand, LocateScratch& scratch, RowGroups& found, Output& out) const {
+  void find_groups(const Call& call, const Batch& in, std::size_t row, Strand strand, LocateScratch& scratch, RowGroups& found, Output& out) const {
     const auto r = static_cast<std::int64_t>(row);
     const auto contig = contigs_.find(in.text("contig")[r]);
     if (contig == contigs_.end()) return out.fail(r, Reason::contig_not_in_reference);
     const std::int64_t start = in.column<std::int64_t>("ref_start")[row], end = in.column<std::int64_t>("ref_end")[row];
     if (start < 0 || end < start || end > static_cast<std::int64_t>(contig->second.bases.size())) return out.fail(r, Reason::outside_contig);
     // The end is inclusive, as in f5c: one base more than the alignment covers, so that a CpG whose G lies behind the alignment is seen.
-    found.segment = contig->second.bases.substr(static_cast<std::size_t>(start), static_cast<std::size_t>(end - start) + 1);
+    found.segment = reference_.read(contig->second.bases.substr(static_cast<std::size_t>(start), static_cast<std::size_t>(end - start) + 1), call);
     find_site_groups(found.segment, motif_.sites(strand), scratch.groups);
     scratch.events.resize(scratch.groups.size());
     const RecordAlignment alignment{in.list<std::uint32_t>("cigar")[r], in.text("bases")[r].size(), strand};
@@ -383,6 +385,7 @@ class MethylationHmm {
 
   KmerModelView model_;
   Motif motif_;
+  ReferenceText reference_;
   std::unordered_map<std::string_view, Contig> contigs_;
   Region region_;  // sites are called inside
   bool compat_ = false;

@@ -12,6 +12,7 @@
 #include <set>
 #include <sluice/hts/region_file.hpp>
 #include <sluice/motif.hpp>
+#include <sluice/reference_text.hpp>
 #include <sluice/region.hpp>
 #include <sluice/resume.hpp>
 #include <sluice/stage.hpp>
@@ -101,10 +102,9 @@ class ModificationPileup {
     // Positions are given when no later read of this run reaches them, but one of another part may.
     if (setup.parts() > 1 && !any_order_) throw parts_need_any_order();
     if (setup.has_resource("reference")) {
-      const Batch reference = setup.resource("reference");
-      const TextView names = reference.text("name"), bases = reference.text("bases");
-      for (std::int64_t row = 0; row < reference.rows(); ++row)
-        reference_.emplace(names[row], bases[row]), reference_places_.emplace(names[row], row);
+      const ReferenceText& text = reference_text_.emplace(setup.resource("reference"));
+      for (std::int64_t row = 0; row < text.contigs(); ++row)
+        reference_.emplace(text.name(row), text.bases(row)), reference_places_.emplace(text.name(row), row);
     }
     if (setup.saved().size() > 1 && !any_order_) throw parts_need_any_order();
     resume(setup, [this](StateReader& from) { restore(from); });
@@ -307,6 +307,9 @@ class ModificationPileup {
       std::vector<std::vector<PileupRow>> rows(tiles.size());
       on_threads_of(call)(tiles.size(), [&](std::size_t i) {
         const auto next = std::next(tiles[i]);
+        // A row looks at sites that reach into the tiles beside its own.
+        const std::int64_t begin = tiles[i]->first * tile_positions;
+        if (reference_text_) reference_text_->read_near(contig.bases, begin - tile_positions, begin + 2 * tile_positions + beyond, call);
         const bool follows = next != contig.tiles.cend() && next->first == tiles[i]->first + 1;
         maker.append_rows(tiles[i]->first, tiles[i]->second, follows ? &next->second : nullptr,
                           {contig.name, contig.bases, included_ ? &*included_ : nullptr, interval.begin, interval.end}, rows[i]);
@@ -383,6 +386,7 @@ class ModificationPileup {
   std::optional<RegionIndex> included_;  // none: all positions
   RowRules rules_;
   bool any_order_, has_partition_;
+  std::optional<ReferenceText> reference_text_;
   std::unordered_map<std::string_view, std::string_view> reference_;  // owned by the resource
   std::unordered_map<std::string_view, std::int64_t> reference_places_;
   std::vector<Contig> contigs_;  // in the order in which they came

@@ -4,6 +4,7 @@
 // Map: from the calls of methylation_hmm to what each read says at each position of the reference.
 
 #include <sluice/motif.hpp>
+#include <sluice/reference_text.hpp>
 #include <sluice/site_calls.hpp>
 #include <sluice/stage.hpp>
 #include <string>
@@ -54,10 +55,9 @@ class MethylationStates {
       : motif_(parse_motif(p.motif)),
         call_threshold_(p.call_threshold),
         partition_tag_(partition_tag(p.partition)),
-        wants_partition_(setup.wanted("partition")) {
-    const Batch reference = setup.resource("reference");
-    const TextView names = reference.text("name"), bases = reference.text("bases");
-    for (std::int64_t row = 0; row < reference.rows(); ++row) contigs_.emplace(names[row], bases[row]);
+        wants_partition_(setup.wanted("partition")),
+        reference_(setup.resource("reference")) {
+    for (std::int64_t row = 0; row < reference_.contigs(); ++row) contigs_.emplace(reference_.name(row), reference_.bases(row));
   }
 
   Estimate estimate(const Batch& in) const { return estimate_of_records(in); }
@@ -69,7 +69,7 @@ class MethylationStates {
       SiteStates states(motif_, call_threshold_);
       for (std::size_t i = begin; i < end; ++i) {
         const auto row = static_cast<std::int64_t>(i);
-        if (in.ok(row) && !fill(columns, row, states, rows[i], out)) rows[i] = {};
+        if (in.ok(row) && !fill(call, columns, row, states, rows[i], out)) rows[i] = {};
       }
     });
     give_states(
@@ -83,7 +83,7 @@ class MethylationStates {
     SiteCalls calls;
   };
 
-  bool fill(const Columns& columns, std::int64_t row, SiteStates& states, StateRow& result, Output& out) const {
+  bool fill(const Call& call, const Columns& columns, std::int64_t row, SiteStates& states, StateRow& result, Output& out) const {
     const auto fail = [&](Reason reason) { return out.fail(row, reason), false; };
     AlignmentRecord record;
     if (!record.parse(columns.records[row])) return fail(Reason::corrupt_record);
@@ -100,6 +100,8 @@ class MethylationStates {
     if (contig == contigs_.end())
       throw Failure::input("contig '" + std::string(columns.contigs[row]) + "' is not in the reference",
                            "give the reference that the reads were aligned to");
+    for (std::size_t group = 0; group < calls.start.size(); ++group)
+      reference_.read_near(contig->second, calls.start[group], calls.end[group] + motif_.forward.length, call);
     switch (states.fill(record, contig->second, calls, result.states)) {
       case SiteStatus::not_on_reference:
         return fail(Reason::sites_not_on_reference);
@@ -117,6 +119,7 @@ class MethylationStates {
   double call_threshold_;
   std::string partition_tag_;
   bool wants_partition_;
+  ReferenceText reference_;
   std::unordered_map<std::string_view, std::string_view> contigs_;  // owned by the reference
 };
 

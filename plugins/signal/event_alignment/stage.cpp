@@ -4,6 +4,7 @@
 #include <functional>
 #include <sluice/aligned_events.hpp>
 #include <sluice/kmer_model.hpp>
+#include <sluice/reference_text.hpp>
 #include <sluice/region.hpp>
 #include <sluice/stage.hpp>
 #include <string_view>
@@ -68,12 +69,12 @@ class EventAlignment {
 
   static void check_parameters(const Parameters& p) { RegionText{p.region}; }
 
-  EventAlignment(const Setup& setup, const Parameters& p) : model_(kmer_model_view(setup.resource("model"))) {
+  EventAlignment(const Setup& setup, const Parameters& p)
+      : model_(kmer_model_view(setup.resource("model"))), reference_(setup.resource("reference")) {
     if (model_.view().alphabet != Alphabet::nucleotide)
       throw Failure::usage("the model is a methylation model", "give event_alignment the nucleotide model");
-    const Batch reference = setup.resource("reference");
-    const auto names = reference.text("name"), bases = reference.text("bases");
-    for (std::int64_t i = 0; i < reference.rows(); ++i) contigs_.emplace(names[i], Contig{bases[i], static_cast<std::int32_t>(i)});
+    for (std::int64_t i = 0; i < reference_.contigs(); ++i)
+      contigs_.emplace(reference_.name(i), Contig{reference_.bases(i), static_cast<std::int32_t>(i)});
     if (!p.region.empty()) {
       const Region region = resolve_region(
           p.region,
@@ -113,7 +114,7 @@ class EventAlignment {
         if (call.cancelled()) throw Failure(SLUICE_ERROR_CANCELLED, "the event alignment was cancelled");
         if (!in.ok(static_cast<std::int64_t>(row))) continue;
         auto workspace = workspaces_.take();
-        align(in, row, *workspace, paths[row], out);
+        align(call, in, row, *workspace, paths[row], out);
         if (workspace->bytes() > kept_workspace_bytes) workspace.discard();
       }
     });
@@ -150,11 +151,11 @@ class EventAlignment {
     sluice::cuda::check(cudaMemsetAsync(found[3].get(), 0, found[3].bytes(), device.stream()), "no events");
     sluice::cuda::check(cudaMemsetAsync(found[4].get(), 0, found[4].bytes(), device.stream()), "no statuses");
     const std::vector<std::uint32_t> chunks = cuda::chunks_of(order, event_offsets);
-    align_rows(device, columns, order, chunks, cuda::plan_usual(chunks), paths);
+    align_rows(call, device, columns, order, chunks, cuda::plan_usual(chunks), paths);
     std::vector<RecordStatus> statuses = device.download(paths.status, rows);
     std::erase_if(order, [&](std::uint32_t row) { return statuses[row] != RecordStatus::stalled; });
     if (!order.empty()) {
-      align_rows(device, columns, order, {}, cuda::plan_stalled(static_cast<std::uint32_t>(order.size())), paths);
+      align_rows(call, device, columns, order, {}, cuda::plan_stalled(static_cast<std::uint32_t>(order.size())), paths);
       statuses = device.download(paths.status, rows);
     }
     for (std::size_t row = 0; row < rows; ++row)
@@ -171,13 +172,15 @@ class EventAlignment {
 
   bool is_in_region(std::string_view contig) const { return region_contig_.empty() || contig == region_contig_; }
 
-  void align(const Batch& in, std::size_t row, Workspace& workspace, EventPath& path, Output& out) const {
+  void align(const Call& call, const Batch& in, std::size_t row, Workspace& workspace, EventPath& path, Output& out) const {
     const auto r = static_cast<std::int64_t>(row);
     const auto contig = contigs_.find(in.text("contig")[r]);
     if (contig == contigs_.end()) return out.fail(r, Reason::contig_not_in_reference);
     if (!is_in_region(contig->first)) return;
     const std::int64_t start = in.column<std::int64_t>("ref_start")[row], end = in.column<std::int64_t>("ref_end")[row];
     if (start < 0 || end < start || end > static_cast<std::int64_t>(contig->second.bases.size())) return out.fail(r, Reason::outside_contig);
+    // A region takes one base more before it; a segment ends 101 bases behind its beginning.
+    reference_.read_near(contig->second.bases, start - 1, end + kSegmentReach + 1, call);
     const Record record{
         contig->second.bases,
         start,
@@ -265,8 +268,9 @@ class EventAlignment {
             .events_per_base = device.column<double>(in, "events_per_base")};
   }
 
-  void align_rows(const sluice::cuda::DeviceCall& device, const cuda::Rows& columns, const std::vector<std::uint32_t>& order,
+  void align_rows(const Call& call, const sluice::cuda::DeviceCall& device, const cuda::Rows& columns, const std::vector<std::uint32_t>& order,
                   const std::vector<std::uint32_t>& chunk_begin, const cuda::Plan& plan, const cuda::Paths& paths) {
+    reference_.read_all(call);  // before put_on(), which has a lock
     const OnDevice& kept = on_device_.get(device.ordinal(), [&] { return put_on(device); });
     const auto count = static_cast<std::uint32_t>(order.size());
     const sluice::cuda::Memory on_device = device.upload(order), chunks = device.upload(chunk_begin),
@@ -296,6 +300,7 @@ class EventAlignment {
 #endif
 
   CheckedModel model_;
+  ReferenceText reference_;
   std::unordered_map<std::string_view, Contig> contigs_;
   std::string region_contig_;
   Settings settings_;
