@@ -4,8 +4,11 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <limits>
+#include <map>
 #include <sluice/testing.hpp>
+#include <string>
 
 #include "unit/resumed_forms.hpp"
 
@@ -73,6 +76,61 @@ TEST_CASE("positions and counts have limits, and a site without valid calls has 
     CHECK(!run(0, which, most).ok());
     CHECK(!run(0, which, -1).ok());
   }
+}
+
+namespace {
+
+// The amounts of a figure with this number (ResultFigures), by what follows it, fields with a blank between them.
+std::map<std::string, double> figure(const sluice::testing::Result& result, const std::string& number) {
+  std::map<std::string, double> amounts;
+  const std::string begin = "\x1f" + number + "\x1f";
+  for (const auto& [name, amount] : result.counters) {
+    if (!name.starts_with(begin) || name.substr(begin.size()).starts_with("=")) continue;
+    std::string rest = name.substr(begin.size());
+    std::replace(rest.begin(), rest.end(), '\x1f', ' ');
+    amounts[rest] += amount;
+  }
+  return amounts;
+}
+using Amounts = std::map<std::string, double>;
+
+}  // namespace
+
+TEST_CASE("the report's figures are those of the rows, counted by hand") {
+  const auto result = run_stage<BedMethylWriter>(sites()).with({{"output", "sites.bed"}, {"report_region", "chr1:10-10"}}).run();
+  REQUIRE_MESSAGE(result.ok(), result.message);
+  CHECK(figure(result, "00") == Amounts{{"part", 6}, {"whole", 15}});
+  CHECK(figure(result, "01") == Amounts{{"sum", 15}, {"number", 3}});
+  CHECK(figure(result, "02") == Amounts{{"0000000000 m part", 1},
+                                        {"0000000000 m whole", 3},
+                                        {"0000000000 21839 part", 0},
+                                        {"0000000000 21839 whole", 7},
+                                        {"0000000000 h part", 5},
+                                        {"0000000000 h whole", 5}});
+  CHECK(figure(result, "03") == Amounts{{"0000000000 chr1 9 10 part", 1}, {"0000000000 chr1 9 10 whole", 10}});
+  CHECK(figure(result, "04") == Amounts{{"0", 1}, {"6", 1}, {"20", 1}});  // of 20 classes, and all
+  CHECK(figure(result, "05") == Amounts{{"3", 1}, {"5", 1}, {"7", 1}});
+}
+
+TEST_CASE("a site without valid calls has no share, and counts that are nearly too large have theirs") {
+  const auto classes = [](std::int64_t modified, std::int64_t canonical, const std::string& number) {
+    BatchBuilder site("pileup", 1);
+    site.text("contig", {"c"}).column<std::int64_t>("position", {5}).text("strand", {"+"}).text("modification", {"m"});
+    site.column<std::int64_t>("modified", {modified}).column<std::int64_t>("canonical", {canonical});
+    for (const char* name : {"other_modified", "deleted", "failed", "different", "no_call"}) site.column<std::int64_t>(name, {0});
+    const auto result = run_stage<BedMethylWriter>(site.text("partition", {"1"}).build()).with({{"output", "sites.bed"}}).run();
+    REQUIRE_MESSAGE(result.ok(), result.message);
+    return figure(result, number);
+  };
+  CHECK(classes(0, 0, "04").empty());
+  CHECK(classes(0, 0, "05") == Amounts{{"0", 1}});
+  CHECK(classes(100, 99, "05") == Amounts{{"199", 1}});
+  CHECK(classes(100, 101, "05") == Amounts{{"200", 1}});
+  // 2^63 / 20 calls: just below one of 20 classes. More calls are divided first.
+  constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max() / 20;
+  CHECK(classes(most / 20, most - most / 20, "04") == Amounts{{"0", 1}});
+  CHECK(classes(2'200'000'000'000'000'000, 68'000'000'000'000'000, "04") == Amounts{{"19", 1}});
+  CHECK(classes(2'200'000'000'000'000'000, 0, "04") == Amounts{{"20", 1}});
 }
 
 TEST_CASE("rows that failed have no line, in batches of any size") {
