@@ -12,6 +12,7 @@
 #include <sluice/hts/header_input.hpp>
 #include <sluice/hts/open_input.hpp>
 #include <sluice/input_files.hpp>
+#include <sluice/reference_text.hpp>
 #include <sluice/resume.hpp>
 #include <sluice/stage.hpp>
 #include <string>
@@ -96,8 +97,8 @@ class BedGraphWriter {
       site_.contig = from.text();
       site_.position = from.value<std::int64_t>(), site_.modified = from.value<std::int64_t>(), site_.valid = from.value<std::int64_t>();
       for (auto left = from.value<std::uint64_t>(); left > 0; --left) {
-        const std::string strand = from.text();
-        site_.motifs[strand] = from.text();
+        const std::string strand(from.text());
+        site_.motifs[strand] = std::string(from.text());
       }
     });
   }
@@ -161,9 +162,8 @@ class BedGraphWriter {
   static std::vector<ContigLength> contigs_of(const Setup& setup, const Parameters& p) {
     ContigList list;
     if (setup.has_resource("reference")) {
-      const Batch reference = setup.resource("reference");
-      const TextView names = reference.text("name"), bases = reference.text("bases");
-      for (std::int64_t row = 0; row < reference.rows(); ++row) list.add(names[row], bases[row].size());
+      const ReferenceText reference(setup.resource("reference"));
+      for (std::int64_t contig = 0; contig < reference.contigs(); ++contig) list.add(reference.name(contig), reference.bases(contig).size());
     } else if (p.alignments && !p.alignments->empty()) {
       hts::silence();
       for (const std::string& path : input_files(*p.alignments, ".bam .sam .cram")) list.add_header(path);
