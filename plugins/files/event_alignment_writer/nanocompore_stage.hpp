@@ -63,7 +63,7 @@ class NanocomporeDatabase {
 
   // The positions of each row, as bytes, behind the number of those that are valid.
   void process(const Call& call, const Batch& in, Output& out) {
-    const AlignmentRows rows(in, contigs_, k_, columns);
+    const AlignmentRows rows(call, in, contigs_, k_, columns);
     make_lines(call, in, out, [&](std::int64_t row, TextBuffer& bytes) {
       const auto alignment = rows.alignment(row);
       if (!alignment) return false;
