@@ -20,7 +20,12 @@ class TranscriptCountsStage {
  public:
   struct Parameters : CountRule {};
   static void describe(Describe<TranscriptCountsStage>& d) {
-    d.id("transcript_counts").summary("reads of each transcript, and how they lie on it").regroup("read", "transcript").work_unit("row").sums();
+    d.id("transcript_counts")
+        .summary("reads of each transcript, and how they lie on it")
+        .regroup("read", "transcript")
+        .work_unit("row")
+        .sums()
+        .rows_without_input();
     d.doc(
         "A read counts for the transcript of its first primary alignment. A row for each contig of the reference, in its order, those without reads, "
         "too. What is there of transcripts is shown in the report: the most frequent ones, and how evenly reads cover them from the 5' to the 3' "
