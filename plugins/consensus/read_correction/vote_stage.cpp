@@ -5,20 +5,9 @@
 #include <algorithm>
 #include <vector>
 
+#include "read_correction/window_letters.hpp"
+
 namespace sluice::read_correction {
-namespace {
-
-bool fit_together(std::string_view sequences, std::span<const std::int32_t> lengths, std::string_view qualities) {
-  std::uint64_t letters = 0;
-  for (const std::int32_t length : lengths) {
-    if (length < 0) return false;
-    letters += static_cast<std::uint64_t>(length);
-  }
-  return letters == sequences.size() && (qualities.empty() || qualities.size() == sequences.size());
-}
-
-}  // namespace
-
 void VoteStage::describe(Describe<VoteStage>& d) {
   d.id("consensus_vote").summary("lets a window's sequences vote on each base of its consensus").map("window").work_unit("base");
   d.doc(
