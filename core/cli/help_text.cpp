@@ -15,10 +15,14 @@ namespace {
 
 constexpr std::size_t usual_width = 80, narrowest = 40, widest = 160, term_columns = 28;
 
-std::string term_of(const CLI::Option& option) {
+// `is_whole`: with every long name, not the first alone.
+std::string term_of(const CLI::Option& option, bool is_whole) {
   std::string term;
   for (const std::string& name : option.get_snames()) term += (term.empty() ? "-" : ", -") + name;
-  for (const std::string& name : option.get_lnames()) term += (term.empty() ? "--" : ", --") + name;
+  for (const std::string& name : option.get_lnames()) {
+    term += (term.empty() ? "--" : ", --") + name;
+    if (!is_whole) break;
+  }
   return option.get_items_expected_min() > 0 ? term + " " + option.get_type_name() : term;
 }
 
@@ -32,7 +36,15 @@ std::string brief(const std::string& description) {
     facts = text.substr(begin + 1, text.size() - begin - 2);
     text.resize(begin - 1);
   }
-  for (const char* more : {"; ", " (minimap2"}) text = text.substr(0, text.find(more));
+  text = text.substr(0, text.find(" (minimap2"));
+  for (std::size_t at = 0, open = text.npos; at < text.size(); ++at) {
+    if (text[at] == '(') open = at;
+    if (text[at] == ')') open = text.npos;
+    if (text.compare(at, 2, "; ") != 0) continue;
+    const std::size_t end = open == text.npos ? text.npos : text.find(')', at);  // in parentheses what is left of them
+    text.erase(at, end == text.npos ? end : end - at);
+    open = text.npos;
+  }
   for (const std::string& fact : text_fields(facts, ',')) {
     const std::string one = fact.substr(fact.starts_with(' ') ? 1 : 0);
     if (one == "required" || one.starts_with("default ") || one.find('|') != std::string::npos) kept += (kept.empty() ? " [" : ", ") + one;
@@ -41,7 +53,7 @@ std::string brief(const std::string& description) {
 }
 
 std::string entry(const CLI::Option& option, std::size_t width, bool is_whole) {
-  std::string text = "  " + term_of(option);
+  std::string text = "  " + term_of(option, is_whole);
   text += text.size() + 2 > term_columns ? "\n" + std::string(term_columns, ' ') : std::string(term_columns - text.size(), ' ');
   const std::string initial = option.get_default_str();
   const std::string description = option.get_description() + (initial.empty() ? "" : " [default " + initial + "]");
@@ -104,23 +116,32 @@ std::string wrapped(const std::string& text, std::size_t width, std::size_t inde
   return result;
 }
 
+std::string command_lines(const std::string& command, std::size_t width) {
+  constexpr std::size_t indent = 6;
+  std::string lines = wrapped(command, width - indent - 2, indent);
+  for (std::size_t at = lines.find('\n'); at != std::string::npos; at = lines.find('\n', at + 3)) lines.insert(at, " \\");
+  return lines;
+}
+
 std::string HelpText::make_help(const CLI::App* app, std::string, CLI::AppFormatMode mode) const {
   const std::size_t width = help_width();
   std::string text = wrapped(app->get_description(), width, 0) + "\n\n" + usage_of(*app, arguments_);
-  if (!example_.empty()) text += "\nExample:\n  " + wrapped(example_, width - 8, 6) + "\n";
+  if (!example_.empty()) text += "\nExample:\n  " + command_lines(example_, width - 2) + "\n";
   const bool is_whole = mode == CLI::AppFormatMode::All || app->get_help_all_ptr() == nullptr;
   std::size_t hidden = 0;
   for (const std::string& group : app->get_groups()) {
     std::string entries;
     std::size_t count = 0;
     for (const CLI::Option* option : shown_options(*app))
-      if (option->get_group() == group) entries += entry(*option, width, is_whole), ++count;
+      if (option->get_group() == group && (is_whole || option != app->get_help_all_ptr()))  // the last line names that one
+        entries += entry(*option, width, is_whole), ++count;
     if (mode != CLI::AppFormatMode::All && (group == everything_else || group == running_in_detail))
       hidden += count;
     else if (count > 0)
       text += "\n" + group + ":\n" + entries;
   }
   if (!app->get_footer().empty() && is_whole) text += filled(app->get_footer(), width);
+  if (!text.ends_with('\n')) text += '\n';
   if (hidden > 0) text += "\n" + wrapped("--help-all shows " + std::to_string(hidden) + " more options, and says more of each.", width, 0) + "\n";
   return text;
 }

@@ -22,6 +22,9 @@ std::size_t help_width();
 // Words go on `width` columns, each further line behind `indent` spaces; line breaks in the text stay.
 std::string wrapped(const std::string& text, std::size_t width, std::size_t indent);
 
+// The same of a command, with backslashes, so that it can be copied.
+std::string command_lines(const std::string& command, std::size_t width);
+
 class HelpText : public CLI::Formatter {
  public:
   // arguments: what stands behind the name in the line of usage; "": as the parser says.

@@ -8,10 +8,12 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "cli/help_text.hpp"
 #include "cli/live_options.hpp"
 #include "cli/option_parser.hpp"
 #include "session/exit_code.hpp"
@@ -59,10 +61,8 @@ int live_command(const Arguments& arguments) {
   CLI::App app("Read Until on a sequencer: decides about the live reads of a position of MinKNOW", "sluice live");
   app.footer(
       "\nEvery other option is a parameter of the pipeline (sluice run read_until --help) or of the run (--threads N).\nIt is part of the "
-      "Python package: docs/live.md says how to install it; SLUICE_PYTHON names a Python that has it.\n\nExample:\n  sluice live --position MN12345 "
-      "--target lambda.fa "
-      "--control-channels 1-256 "
-      "--log decisions.tsv");
+      "Python package: docs/live.md says how to install it; SLUICE_PYTHON names a Python that has it.");
+  app.formatter(std::make_shared<HelpText>("", "sluice live --position MN12345 --reference lambda.fa --control-channels 1-256 --log decisions.tsv"));
   add_live_options(app);
   if (const auto ended = parse_known_options(app, arguments)) return *ended;
   const char* const named = std::getenv("SLUICE_PYTHON");

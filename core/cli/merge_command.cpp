@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 // The outputs of all shards of a run become the output of one run.
+#include <memory>
 #include <sluice/failure.hpp>
 
 #include "cli/help_text.hpp"
@@ -62,7 +63,7 @@ int merge(const MergeArguments& merging, RunOptions options) {
 
 int merge_command(const Arguments& arguments) {
   CLI::App app("puts the outputs of all shards of a run together, to the bytes of one run", "sluice merge");
-  app.footer(std::string("\nExample:\n  ") + merge_example);
+  app.formatter(std::make_shared<HelpText>("", merge_example));
   MergeArguments merging;
   merging.add_to(app);
   if (const auto ended = parse_options(app, arguments)) return *ended;

@@ -138,7 +138,7 @@ void PipelineArguments::add_options(CLI::App& app) {
       ->allow_extra_args(false)
       ->group(running_in_detail);
   app.set_help_all_flag("--help-all", "show every option");
-  app.add_option("--device", device_, "where stages run: auto, cpu, cuda, cuda:N")->type_name("DEVICE")->default_str("auto");
+  app.add_option("--device", device_, "where to run: auto, cpu, cuda, cuda:N")->type_name("DEVICE")->default_str("auto");
   app.add_option("--params", params_file_, "values of the parameters, and under [run] of these options, as TOML; the command line takes precedence")
       ->type_name("FILE")
       ->group(running_in_detail);

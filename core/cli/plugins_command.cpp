@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #include <cstdio>
+#include <set>
+#include <string>
 #include <string_view>
 
 #include "cli/pipeline_arguments.hpp"
@@ -14,6 +16,22 @@ bool has_column(const sluice_port& port, std::string_view column) {
   for (std::size_t c = 0; c < port.column_count; ++c)
     if (column == port.columns[c].name) return true;
   return false;
+}
+
+// "gives column 'a'", "needs column 'b'", or both.
+std::string wanted_text(const std::string& gives, const std::string& needs) {
+  const auto part = [](const char* verb, const std::string& column) { return column.empty() ? "" : std::string(verb) + " column '" + column + "'"; };
+  const std::string first = part("gives", gives), second = part("needs", needs);
+  return first + (first.empty() || second.empty() ? "" : " and ") + second;
+}
+
+// A column that some stage has, for one that no stage has; "" if none is near, or it is there itself.
+std::string nearest_column(const Registry& registry, const std::string& wanted) {
+  std::set<std::string> names;
+  for (const StageEntry& stage : registry.stages())
+    for (const sluice_port* port : {&stage.descriptor->input, &stage.descriptor->output})
+      for (std::size_t c = 0; c < port->column_count; ++c) names.insert(port->columns[c].name);
+  return wanted.empty() || names.contains(wanted) ? "" : nearest_name(wanted, {names.begin(), names.end()});
 }
 
 bool is_wanted(const sluice_stage_descriptor& d, const std::string& gives, const std::string& needs) {
@@ -54,6 +72,7 @@ int plugins_command(const Arguments& arguments) {
 
   const Registry registry = load_plugins(plugin_dirs);
   if (as_json) return print(plugins_json(registry, gives, needs)), exit_ok;
+  bool is_any_shown = false;
   for (const LoadedPlugin& plugin : registry.plugins()) {
     std::string stages;
     for (const StageEntry& stage : registry.stages()) {
@@ -64,6 +83,7 @@ int plugins_command(const Arguments& arguments) {
       stages += line;
     }
     if (stages.empty() && !(gives.empty() && needs.empty())) continue;
+    is_any_shown = true;
     std::printf("%s %s (%s, build %s)\n  %s\n%s", plugin.info->name, plugin.info->version,
                 plugin.info->licence == nullptr ? "no licence" : plugin.info->licence,
                 plugin.info->build_id == nullptr ? "unknown" : plugin.info->build_id, plugin.file.c_str(), stages.c_str());
@@ -71,6 +91,12 @@ int plugins_command(const Arguments& arguments) {
   if (registry.plugins().empty()) {
     std::printf("no plugins; searched:\n");
     for (const auto& folder : Registry::search_path({plugin_dirs.begin(), plugin_dirs.end()})) std::printf("  %s\n", folder.c_str());
+  }
+  if (!is_any_shown && !registry.plugins().empty()) {
+    std::string near;
+    for (const std::string& wanted : {gives, needs})
+      if (near.empty()) near = nearest_column(registry, wanted);
+    std::printf("no stage %s%s\n", wanted_text(gives, needs).c_str(), near.empty() ? "" : (" (did you mean '" + near + "'?)").c_str());
   }
   if (!registry.problems().empty()) std::printf("\nnot loaded:\n");
   for (const PluginProblem& problem : registry.problems()) std::printf("  %s: %s\n", problem.file.c_str(), problem.reason.c_str());

@@ -18,7 +18,7 @@ void RunArguments::add_to(CLI::App& app) {
   add(app, "--memory", "memory", "memory budget of the run, as 512MiB or 4GB", "SIZE");
   add(app, "--gpu-memory", "gpu_memory", "memory budget on each GPU (default: what is free)", "SIZE")->group(running_in_detail);
   app.add_option("--report", reports_,
-                 "write what happened, and how fast: .html: a page with pictures; _mqc.json, or FOLDER/: for MultiQC; else JSON (may be repeated)")
+                 "write a report: .html, .json, or _mqc.json (MultiQC); FOLDER/: for MultiQC, too; .html is a page with pictures (may be repeated)")
       ->allow_extra_args(false)
       ->type_name("FILE");
   add(app, "--trace", "trace", "write a Chrome trace of every call; .gz: gzip", "FILE")->group(running_in_detail);
@@ -43,8 +43,9 @@ void RunArguments::add_profile_to(CLI::App& app) {
 }
 
 void RunArguments::add_samples_to(CLI::App& app, bool short_name) {
-  app.add_option(short_name ? "--samples,--sample-table" : "--sample-table", samples_file,
-                 "run once for each line of a table: a column 'sample', and columns named as parameters; {sample} is its name in every file's name")
+  app.add_option(
+         short_name ? "--samples,--sample-table" : "--sample-table", samples_file,
+         "run once for each line of a table; it has a column 'sample', and columns named as parameters; {sample} is its name in every file's name")
       ->type_name("FILE");
 }
 
@@ -53,9 +54,10 @@ void RunArguments::add_shard_to(CLI::App& app) {
 }
 
 void RunArguments::add_resume_to(CLI::App& app) {
-  app.add_flag("--resume", resume_, "go on where a run of the same command was killed, failed or was interrupted; the outputs have the same bytes");
+  app.add_flag("--resume", resume_,
+               "resume a run that was killed, failed or interrupted; the same command has to be given, and the outputs have the same bytes");
   add(app, "--checkpoint", "checkpoint",
-      "seconds between two points that --resume can go on from, at least; 0: none. Left out: 30, or more if they took over 1 % of the run", "SECONDS")
+      "seconds between two points that --resume can resume from, at least; 0: none. Default: 30, or more if they took over 1 % of the run", "SECONDS")
       ->group(running_in_detail);
 }
 

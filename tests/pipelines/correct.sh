@@ -38,6 +38,40 @@ correct --reads reads.fa --output without_qualities.fa
 [ "$(wrong_kmers without_qualities.fa truth.fa)" -lt 20000 ] || fail "without qualities: $(wrong_kmers without_qualities.fa truth.fa) wrong 17-mers in a million"
 echo "corrected: of a million 17-mers $before were wrong, $after are"
 
+# ---- qualities: the same reads, and 17-mers whose bases all have a good one are wrong far more rarely. Own bases keep their own.
+correct --reads reads.fq --output corrected.fq
+awk 'NR % 4 == 1 { print ">" substr($1, 2) } NR % 4 == 2' corrected.fq | cmp - corrected.fa || fail "FASTQ has other reads than FASTA"
+awk 'NR % 4 == 2 { bases = length($0) } NR % 4 == 0 && length($0) != bases { exit 1 }' corrected.fq || fail "a read has more or fewer qualities than bases"
+read -r good bad <<<"$(awk '
+  BEGIN { for (i = 33; i < 127; i++) phred[sprintf("%c", i)] = i - 33 }
+  FNR == NR { if (/^>/) name = substr($1, 2); else for (i = 1; i + 16 <= length($0); i++) true_ones[name, substr($0, i, 17)]; next }
+  FNR % 4 == 1 { name = substr($1, 2) }
+  FNR % 4 == 2 { bases = $0 }
+  FNR % 4 == 0 {
+    for (i = 1; i + 16 <= length(bases); i++) {
+      kmer = substr(bases, i, 17)
+      if (kmer != toupper(kmer)) continue
+      least = 99
+      for (j = i; j < i + 17; j++) if (phred[substr($0, j, 1)] < least) least = phred[substr($0, j, 1)]
+      all[least >= 20]++
+      wrong[least >= 20] += !((name, kmer) in true_ones)
+    }
+  }
+  END { printf "%d %d\n", 1000000 * wrong[1] / all[1], 1000000 * wrong[0] / all[0] }' truth.fa corrected.fq)"
+echo "of a million 17-mers with qualities from 20 on $good are wrong, of others $bad"
+[ $((10 * good)) -lt "$bad" ] || fail "qualities do not tell good bases from bad ones"
+for option in "--threads 3" "--batch-work 1" "--executor serial"; do
+  # shellcheck disable=SC2086
+  correct --reads reads.fq --output now.fq $option
+  cmp now.fq corrected.fq || fail "$option gives other qualities"
+done
+correct --reads reads.fa --output-format fastq --uncorrected trim --output now.fq
+awk 'NR % 4 == 2 { bases = length($0) } NR % 4 == 0 && length($0) != bases { exit 1 }' now.fq || fail "a trimmed read has more or fewer qualities than bases"
+# A read that nobody overlaps keeps what it has.
+head -4 reads.fq >lone.fq
+correct --reads lone.fq --output lone.fastq --allow-empty 2>/dev/null
+cmp <(sed -n 4p lone.fq) <(sed -n 4p lone.fastq) || fail "a read without overlaps has other qualities"
+
 # ---- the same bytes
 options=("--threads 1" "--threads 2" "--threads 7" "--batch-work 1" "--batch-work 1e12" "--executor serial" "--memory 64MiB" "--device cpu" "--reads-in-memory 0")
 for option in "${options[@]}"; do

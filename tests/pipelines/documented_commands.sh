@@ -92,9 +92,9 @@ run_example() { # PIPELINE
   [ -z "${done_already[$1]:-}" ] || return 0
   done_already[$1]=yes
   local example
-  example=$(sluice run "$1" --help | sed -n '/^Example:$/,/^$/p' | sed 1d | tr -s ' \n' '  ')
+  example=$(sluice run "$1" --help | sed -n '/^Example:$/,/^$/p' | sed 1d) # as it is printed
   case $example in
-    " sluice $1 "*) ;;
+    "  sluice $1 "*) ;;
     *) fail "the help of $1 has no example that runs it: '$example'" ;;
   esac
   [ "$1" != pileup ] || cp "$work/bash.readme/reference.fa" reference.fa  # that of reads.mod.bam

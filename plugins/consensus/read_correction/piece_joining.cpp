@@ -3,6 +3,7 @@
 #include "read_correction/piece_joining.hpp"
 
 #include <algorithm>
+#include <sluice/overlap/consensus_quality.hpp>
 #include <sluice/result_figures.hpp>
 #include <sluice/resume.hpp>
 
@@ -45,16 +46,21 @@ void PieceJoining::describe(Describe<PieceJoining>& d) {
   d.needs("site_place", "list<i32>", "bases of voted_consensus with another base in many sequences", Needed::optional);
   d.needs("site_letters", "utf8", "per site the letter of each sequence", Needed::optional);
   d.needs("layer_query", "list<i64>", "the reads that the window's other sequences are of", Needed::optional);
+  d.needs("voted_coverage", "list<i32>", "per base of it: sequences with a letter there, for qualities", Needed::optional);
+  d.needs("voted_support", "list<i32>", "per base of it: sequences with that letter there, for qualities", Needed::optional);
   d.gives("contig_name", "utf8", "name of the read").gives("contig_bases", "utf8", "the corrected read").row_length("contig_bases", "base");
   d.gives("windows", "i64", "windows of the read").gives("polished_windows", "i64", "of these, corrected");
   d.gives("overlaps", "i64", "overlaps on the read").gives("corrected_bases", "i64", "bases of the read in corrected pieces");
+  d.gives("contig_qualities", "utf8", "Phred + 33 of its bases: of corrected ones by the sequences that have them, of others the read's own, or !",
+          Needed::optional);
   d.uses("reads", "sequence", "the reads");
   d.reason("uncorrected", "a read of which less than min_corrected was corrected");
 }
 
 PieceJoining::PieceJoining(const Setup& setup, const Parameters& p)
     : reads_(setup.resource("reads")),
-      contigs_(reads_, overlap::ContigRows::Corrected::wanted),
+      contigs_(reads_, overlap::ContigRows::Corrected::wanted,
+               setup.wanted("contig_qualities") ? overlap::ContigRows::Qualities::wanted : overlap::ContigRows::Qualities::unwanted),
       uncorrected_(p.uncorrected == "upper_case" ? Uncorrected::upper_case
                    : p.uncorrected == "trim"     ? Uncorrected::trim
                                                  : Uncorrected::lower_case),
@@ -93,6 +99,7 @@ void PieceJoining::process(const Call& call, const Batch& in, Output& out) {
     if (corrected_ == 0) corrected_begin_ = contigs_.bases().size();
     if (keeps_variants_) add_sites(in, row, consensus[row]);
     contigs_.bases().append(consensus[row]);
+    append_qualities(in, row, consensus[row].size());
     corrected_end_ = contigs_.bases().size();
     corrected_ += window_end[r] - window_start[r];
     ++polished_;
@@ -116,6 +123,31 @@ void PieceJoining::add_sites(const Batch& in, std::int64_t row, std::string_view
     const auto place = static_cast<std::size_t>(places[s]);
     variants_.add(contigs_.bases().size() + place - contigs_.begin(), letters.substr(s * sequences, sequences), consensus[place], layers);
   }
+}
+
+void PieceJoining::append_qualities(const Batch& in, std::int64_t row, std::size_t bases) {
+  if (!contigs_.has_qualities()) return;
+  std::span<const std::int32_t> coverage, support;
+  if (in.has("voted_coverage") && in.has("voted_support")) {
+    coverage = in.list<std::int32_t>("voted_coverage")[row];
+    support = in.list<std::int32_t>("voted_support")[row];
+  }
+  if (coverage.size() == bases && support.size() == bases)
+    overlap::append_qualities(coverage, support, 0, bases, contigs_.qualities());
+  else
+    contigs_.qualities().append(bases, '!');
+}
+
+// A base that the read keeps against most of the others is as certain as one without a majority.
+void PieceJoining::decide_sites() {
+  const std::span<char> bases = std::span(contigs_.bases()).subspan(contigs_.begin());
+  std::vector<std::pair<std::size_t, char>> before;
+  if (contigs_.has_qualities())
+    for (const ReadVariants::Site& site : variants_.sites) before.emplace_back(site.place, bases[site.place]);
+  variants_.decide(bases);
+  for (const auto& [place, base] : before)
+    if (bases[place] != base) contigs_.qualities()[contigs_.begin() + place] = static_cast<char>(33 + overlap::quality_without_majority);
+  variants_.clear();
 }
 
 void PieceJoining::finish(const Call& call, Output& out) {
@@ -205,16 +237,20 @@ void PieceJoining::next_read(const Call& call, Output& out) {
   if (read_ >= part_.begin) {
     const std::int64_t length = reads_.length(read_);
     count_figures(call, length);
-    variants_.decide(std::span(contigs_.bases()).subspan(contigs_.begin()));
-    variants_.clear();
+    decide_sites();
     if (length > 0 && static_cast<double>(corrected_) < min_corrected_ * static_cast<double>(length)) {
       call.account(Reason::uncorrected, 1, std::string(reads_.name(read_)));
       contigs_.bases().resize(contigs_.begin());
+      if (contigs_.has_qualities()) contigs_.qualities().resize(contigs_.begin());
     } else {
       keep_own_bases(length);
       if (uncorrected_ == Uncorrected::trim && corrected_ > 0) {
         contigs_.bases().resize(corrected_end_);
         contigs_.bases().erase(contigs_.begin(), corrected_begin_ - contigs_.begin());
+        if (contigs_.has_qualities()) {
+          contigs_.qualities().resize(corrected_end_);
+          contigs_.qualities().erase(contigs_.begin(), corrected_begin_ - contigs_.begin());
+        }
       }
       contigs_.complete({read_, windows_, polished_, overlaps_, corrected_}, out);
     }

@@ -34,6 +34,8 @@ class PieceJoining {
   void next_read(const Call& call, Output& out);
   void count_figures(const Call& call, std::int64_t length) const;
   void add_sites(const Batch& in, std::int64_t row, std::string_view consensus);
+  void append_qualities(const Batch& in, std::int64_t row, std::size_t bases);
+  void decide_sites();
 
   SequenceStoreView reads_;
   overlap::ContigRows contigs_;

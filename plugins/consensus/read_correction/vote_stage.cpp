@@ -7,6 +7,8 @@
 #include <sluice/result_figures.hpp>
 #include <vector>
 
+#include "read_correction/window_letters.hpp"
+
 namespace sluice::read_correction {
 namespace {
 
@@ -15,15 +17,6 @@ constexpr Figure identity_before{
     "bases of reads that overlapping ones have, too, before the correction: of a sample of pieces, 1 - differences / length"};
 constexpr Figure identity_after{1, FigureKind::share, "identity with overlapping reads, corrected", "base",
                                 "the same of the corrected pieces and the overlapping reads as they were sequenced, whose own errors remain"};
-
-bool fit_together(std::string_view sequences, std::span<const std::int32_t> lengths, std::string_view qualities) {
-  std::uint64_t letters = 0;
-  for (const std::int32_t length : lengths) {
-    if (length < 0) return false;
-    letters += static_cast<std::uint64_t>(length);
-  }
-  return letters == sequences.size() && (qualities.empty() || qualities.size() == sequences.size());
-}
 
 }  // namespace
 

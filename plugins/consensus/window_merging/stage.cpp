@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <sluice/file_joining.hpp>
+#include <sluice/overlap/consensus_quality.hpp>
 #include <sluice/overlap/contig_rows.hpp>
 #include <sluice/result_figures.hpp>
 #include <sluice/resume.hpp>
@@ -14,7 +15,6 @@
 #include <string_view>
 #include <vector>
 
-#include "window_merging/consensus_quality.hpp"
 #include "window_merging/contig_writer.hpp"
 #include "window_merging/coverage_trimming.hpp"
 #include "window_merging/edit_script.hpp"
@@ -215,7 +215,7 @@ class WindowMerging {
     contigs_.bases().append(consensus.substr(kept.begin, kept.end - kept.begin));
     if (!contigs_.has_qualities()) return;
     if (support.size() == consensus.size() && coverage.size() == consensus.size())
-      append_qualities(coverage, support, kept.begin, kept.end, contigs_.qualities());
+      overlap::append_qualities(coverage, support, kept.begin, kept.end, contigs_.qualities());
     else
       contigs_.qualities().append(kept.end - kept.begin, '!');
   }

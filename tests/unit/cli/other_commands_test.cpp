@@ -123,6 +123,17 @@ TEST_CASE("plugins lists stages, and the loader's reason for a plugin that it co
   CHECK(outcome.prints("broken.so"));
   CHECK(run({"plugins", "--gives", "sum"}).prints("toy_map"));
   CHECK_FALSE(run({"plugins", "--gives", "sum"}).prints("toy_sink"));
+  const auto line = [](const std::vector<std::string>& options) {
+    std::vector<std::string> all = {"plugins"};
+    all.insert(all.end(), options.begin(), options.end());
+    const auto outcome = run(all);
+    CHECK(outcome.code == 0);
+    CHECK(outcome.err.empty());
+    return outcome.out;
+  };
+  CHECK(line({"--gives", "smu"}).find("no stage gives column 'smu' (did you mean 'sum'?)\n") != std::string::npos);
+  CHECK(line({"--gives", "zzzzzzzz"}).find("no stage gives column 'zzzzzzzz'\n") != std::string::npos);
+  CHECK(line({"--gives", "sum", "--needs", "zzzzzzzz"}).find("no stage gives column 'sum' and needs column 'zzzzzzzz'\n") != std::string::npos);
 }
 
 TEST_CASE("doctor looks at the machine and returns 1 for a broken plugin") {

@@ -173,6 +173,29 @@ TEST_CASE("an option that may be repeated takes several values, and every missin
   for (const char* line : {"--signal is required", "--reference is required", "cannot open 'no.bam'"}) CHECK(required.says(line));
 }
 
+TEST_CASE("the help of each pipeline fits two screens of 30 lines, and names what it hides") {
+  for (const WrittenPipeline& pipeline : shipped()) {
+    CAPTURE(pipeline.name);
+    const auto help = run({pipeline.name, "--help"});
+    CHECK(help.code == 0);
+    CHECK(std::count(help.out.begin(), help.out.end(), '\n') <= 60);
+    CHECK(help.prints("--help-all shows "));
+    // The example can be copied as it is printed: every line but its last ends with a backslash.
+    std::string example = help.out.substr(help.out.find("\nExample:\n") + 10);
+    example.resize(example.find("\n\n"));
+    for (std::size_t line = example.find('\n'); line != std::string::npos; line = example.find('\n', line + 1)) CHECK(example[line - 1] == '\\');
+    // Parentheses are not cut in the middle.
+    std::size_t entry = help.out.find("\n  -");
+    while (entry != std::string::npos) {
+      const std::size_t next = help.out.find("\n  -", entry + 1);
+      const std::string text = help.out.substr(entry, next == std::string::npos ? next : next - entry);
+      CAPTURE(text);
+      CHECK(std::count(text.begin(), text.end(), '(') == std::count(text.begin(), text.end(), ')'));
+      entry = next;
+    }
+  }
+}
+
 TEST_CASE("the help is in groups, no wider than 80 columns, with an example") {
   const auto help = run({"run", "map", "--help"}), all = run({"run", "map", "--help-all"});
   CHECK(help.code == 0);

@@ -386,6 +386,62 @@ TEST_CASE("the identity with overlapping reads is that of the windows counted on
   CHECK(share(0) < share(1) - 0.04);
 }
 
+TEST_CASE("sequences that have a base of the consensus are counted, and fail with it where they do not fit") {
+  const auto batch = BatchBuilder("window", 4)
+                         .text("sequences", {"ACGTACGTACTTAT", "ACGTACGT", "", "ACGT"})
+                         .list<std::int32_t>("sequence_length", {{4, 4, 4, 2, 0}, {4, 5}, {0, 0}, {4}})
+                         .text("voted_consensus", {"ACGT", "ACGT", "ACGT", "ACGT"})
+                         .column<std::uint8_t>("is_polished", {1, 1, 1, 0})
+                         .build();
+  const Result result = run_stage(stage("vote_support"), batch).run();
+  REQUIRE(result.ok());
+  CHECK(result.failed == std::vector<FailedRow>{{0, 1, "bad_sequences"}});
+  const Batch rows = result.batch().view();
+  const auto coverage = rows.list<std::int32_t>("voted_coverage"), support = rows.list<std::int32_t>("voted_support");
+  CHECK(std::ranges::equal(coverage[0], std::vector<std::int32_t>{4, 3, 3, 4}));
+  CHECK(std::ranges::equal(support[0], std::vector<std::int32_t>{4, 3, 2, 4}));
+  CHECK(std::ranges::equal(coverage[2], std::vector<std::int32_t>{0, 0, 0, 0}));
+  CHECK(coverage[3].empty());
+}
+
+TEST_CASE("a corrected read's qualities are those of its windows, and its own between them") {
+  const auto qualities = [](const TestBatch& batch, const ParameterTexts& parameters) {
+    const Result result =
+        run_stage(stage("piece_joining"), batch)
+            .with(parameters)
+            .resource("reads", of_file("@none\nACGN\n+\n5678\n@t\nGTGTGTGTGTGT\n+\nabcdefghijkl\n@u\nACGT\n+\nIIII\n", "sequence_store"))
+            .run();
+    REQUIRE_MESSAGE(result.ok(), result.message);
+    std::vector<std::string> all;
+    for (std::int64_t row = 0; row < result.batch().view().rows(); ++row) {
+      all.emplace_back(result.batch().view().text("contig_qualities")[row]);
+      CHECK(all.back().size() == result.batch().view().text("contig_bases")[row].size());
+    }
+    return all;
+  };
+  const auto with_support = [] {
+    return BatchBuilder("window", 4)
+        .column<std::int64_t>("target_index", {1, 1, 1, 2})
+        .column<std::int64_t>("target_overlaps", {5, 5, 5, 2})
+        .column<std::int64_t>("window_start", {2, 4, 8, 0})
+        .column<std::int64_t>("window_end", {4, 6, 10, 4})
+        .text("consensus", {"AAA", "C", "GG", "TTTT"})
+        .text("voted_consensus", {"AAA", "C", "GG", "TTTT"})
+        .column<std::uint8_t>("is_polished", {1, 1, 0, 1})
+        .list<std::int32_t>("voted_coverage", {{8, 8, 8}, {9}, {}, {4, 4}})  // the last does not fit its consensus
+        .list<std::int32_t>("voted_support", {{8, 4, 0}, {9}, {}, {4, 4}})
+        .build();
+  };
+  // 10, and 2 for every sequence of the majority: 26, 10 and the lowest, 2; 28.
+  const std::string a = {33 + 26, 33 + 10, 33 + 2}, c = {33 + 28};
+  CHECK(qualities(with_support(), {}) == std::vector<std::string>{"5678", "ab" + a + c + "ghijkl", "!!!!"});
+  CHECK(qualities(with_support(), {{"uncorrected", "trim"}}) == std::vector<std::string>{"5678", a + c, "!!!!"});
+  CHECK(qualities(with_support(), {{"min_corrected", 0.5}}) == std::vector<std::string>{"!!!!"});
+  CHECK(qualities(windows(), {}) == std::vector<std::string>{"5678", "ab!!!!ghijkl", "!!!!"});
+  // Bases that the read keeps against most others (the second and fifth, and two of the second window) have that of no majority.
+  CHECK(qualities(windows_with_sites(), {})[1] == "!+!!+!!!+!!+");
+}
+
 TEST_CASE("a window whose vote takes more than is kept leaves nothing behind") {
   std::mt19937 random(9);
   std::vector<std::string> sequences, consensus;
@@ -425,6 +481,12 @@ TEST_CASE("the stages keep the contract of all stages") {
                          .text("consensus", {"ACTT", "ACGT"})
                          .column<std::uint8_t>("is_polished", {1, 0})
                          .build();
+  const auto supported = BatchBuilder("window", 2)
+                             .text("sequences", {"ACGTACGTACTT", "ACGT"})
+                             .list<std::int32_t>("sequence_length", {{4, 4, 4}, {4}})
+                             .text("voted_consensus", {"ACGT", "ACGT"})
+                             .column<std::uint8_t>("is_polished", {1, 0})
+                             .build();
   const std::map<std::string, ContractSample> samples = {
       {"pile_collection", {.resources = {{"reads", store}}, .batches = {good_overlaps()}}},
       {"pile_segmentation", {.parameters = {{"min_layers", 1}}, .resources = {{"reads", store}}, .batches = {good_piles(store)}}},
@@ -432,7 +494,8 @@ TEST_CASE("the stages keep the contract of all stages") {
       // Without min_corrected, reads come even where no window does.
       {"piece_joining",
        {.parameters = {{"min_corrected", 0.1}}, .resources = {{"reads", of_file(three_reads, "sequence_store")}}, .batches = {windows()}}},
-      {"consensus_vote", {.batches = {votes}}}};
+      {"consensus_vote", {.batches = {votes}}},
+      {"vote_support", {.batches = {supported}}}};
   for (const std::string& problem : contract_problems(plugin("read_correction"), samples)) FAIL_CHECK(problem);
   const ContractSample with_sites{
       .parameters = {{"min_corrected", 0.1}}, .resources = {{"reads", of_file(three_reads, "sequence_store")}}, .batches = {windows_with_sites()}};

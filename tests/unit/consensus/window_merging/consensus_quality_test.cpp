@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
-#include "window_merging/consensus_quality.hpp"
-
 #include <doctest/doctest.h>
 
+#include <sluice/overlap/consensus_quality.hpp>
 #include <vector>
 
-using namespace sluice::window_merging;
+using namespace sluice::overlap;
 
 namespace {
 
