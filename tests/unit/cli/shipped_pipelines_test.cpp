@@ -209,7 +209,7 @@ TEST_CASE("the help is in groups, no wider than 80 columns, with an example") {
   }
   CHECK(help.out.find("--z-drop") == std::string::npos);
   for (const char* part : {"\nEverything else:\n", "--z-drop", "--batch-work"}) CHECK(all.prints(part));
-  CHECK(all.prints("by the ending of\n                            --output, else paf"));
+  CHECK(all.prints("by the ending of --output,\n                            else paf"));
   for (const std::string& text : {help.out, all.out})
     for (std::size_t begin = 0; begin < text.size();) {
       const std::size_t end = std::min(text.find('\n', begin), text.size());
