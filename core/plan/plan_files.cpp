@@ -188,12 +188,6 @@ void check_files(const std::vector<PlannedFile>& files, Missing missing, Diagnos
                       remedy);
   };
   for (std::size_t i = 0; i < outputs.size(); ++i) {
-    // What lies beside two files of one name (NAME.partial, an index) is no news.
-    const auto suffix = [](const Seen& seen) { return fs::path(seen.file->path).extension(); };
-    const auto is_same = [&](const Seen& other) {
-      const bool are_beside = outputs[i].file->side && other.file->side && suffix(outputs[i]) == suffix(other);
-      return !are_beside && outputs[i].identity.key() == other.identity.key();
-    };
     for (const Seen& input : inputs)
       if (StagedFile::is_left_behind(input.file->path, outputs[i].file->path) && said.insert({input.file->what, outputs[i].file->what}).second)
         diagnostics.error(input.file->where, "",
@@ -201,8 +195,9 @@ void check_files(const std::vector<PlannedFile>& files, Missing missing, Diagnos
                               ", and this one would remove it",
                           "rename it first");
     for (const Seen& input : inputs)
-      if (is_same(input)) refuse(outputs[i], input, "also an input");
+      if (outputs[i].identity.key() == input.identity.key()) refuse(outputs[i], input, "also an input");
     // One line for all of a name.
+    const auto is_same = [&](const Seen& other) { return outputs[i].identity.key() == other.identity.key(); };
     const auto behind = outputs.begin() + static_cast<std::ptrdiff_t>(i) + 1;
     if (std::any_of(outputs.begin(), behind - 1, is_same)) continue;
     if (const auto others = std::count_if(behind, outputs.end(), is_same); others > 0)
