@@ -195,7 +195,9 @@ int main(int argument_count, char** arguments) {
     const sluice_status status = run_once(engine, from_outside ? "nothing" : "interrupt", when, at, from_outside ? &signals : NULL, by_start);
     const double ended = now(), begun = atomic_load(&first_signal);
     const int was_acknowledged = atomic_load(&acknowledged);
-    if (!from_outside && !was_acknowledged && strcmp(when, "destroy") != 0) fail("nothing was interrupted", which);
+    /* What the last batch sends may come when the run is over: another thread may take it. */
+    const int is_in_time = strcmp(when, "destroy") != 0 && (strcmp(when, "process") != 0 || at + 1 < batches);
+    if (!from_outside && !was_acknowledged && is_in_time) fail("nothing was interrupted", which);
     if (status != (was_acknowledged ? SLUICE_END : SLUICE_OK)) fail("the run ends otherwise than its signal was answered", which);
     if (was_acknowledged) ++obeyed;
     if (was_acknowledged && ended - begun > slowest) slowest = ended - begun;

@@ -362,9 +362,9 @@ class AlignmentReader {
     if (agreement_.records >= enough_records) return;
     const auto contig = contigs_.find(file_->contig_name(record.core.tid));
     if (contig == contigs_.end()) return;
-    const bam1_t& aligned = *as_htslib_record(record);
-    reference_->read_near(contig->second, aligned.core.pos, bam_endpos(&aligned), call);
-    add_record(aligned, contig->second, agreement_);
+    const auto aligned = as_htslib_record(record);
+    reference_->read_near(contig->second, aligned->core.pos, bam_endpos(&*aligned), call);
+    add_record(*aligned, contig->second, agreement_);
     if (agreement_.records == enough_records) judge_agreement(call);
   }
   void judge_agreement(const Call& call) {

@@ -82,7 +82,7 @@ SiteLines lines_of(ContigSites<M6anetForm>& contig) {
     if (count < M6anetForm::fewest_at_site) return;
     const std::size_t begin = lines.data.size();
     lines.data += "{" + name + ":{\"" + std::to_string(site) + "\":{\"" +
-                  contig.bases.substr(static_cast<std::size_t>(site - to_middle - 1), site_kmer + 2) + "\":[";
+                  std::string(contig.bases.substr(static_cast<std::size_t>(site - to_middle - 1), site_kmer + 2)) + "\":[";
     for (auto entry = first; entry != end; ++entry) {
       lines.data += entry == first ? "[" : ",[";
       for (const double feature : entry->read.features) {
@@ -106,7 +106,8 @@ SiteLines lines_of(ContigSites<XporeForm>& contig) {
   lines.data = "{" + json_text(contig.name) + ":{";
   for_each_site(contig.entries, [&](std::int64_t site, auto first, auto end) {
     if (lines.data.back() == '}') lines.data += ',';
-    lines.data += "\"" + std::to_string(site) + "\":{\"" + contig.bases.substr(static_cast<std::size_t>(site - to_middle), site_kmer) + "\":[";
+    lines.data +=
+        "\"" + std::to_string(site) + "\":{\"" + std::string(contig.bases.substr(static_cast<std::size_t>(site - to_middle), site_kmer)) + "\":[";
     std::uint64_t count = 0;
     for (auto entry = first; entry != end && count < XporeForm::most_at_site; ++entry, ++count) {
       if (count > 0) lines.data += ',';

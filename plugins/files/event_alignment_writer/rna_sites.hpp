@@ -56,7 +56,8 @@ struct ContigSites {
     typename Form::Read read;
     std::int64_t read_index;
   };
-  std::string name, bases;
+  std::string name;
+  std::string_view bases;        // of the reference, which outlives this; those around the entries have been read
   std::uint64_t reads = 0;       // of m6anet: all that have aligned events
   std::vector<Entry> entries;    // in the order of the reads
   std::uint64_t data_bytes = 0;  // written of data.json before this contig

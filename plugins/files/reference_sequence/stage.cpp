@@ -241,7 +241,7 @@ class ReferenceOnDemand {
         why = "it is not of this file";
       }
     }
-    call.info("reference '" + path_ + "' is read once to find its contigs, without index '" + fai_path + "' (samtools faidx): " + why);
+    call.debug("reference '" + path_ + "' is read once to find its contigs, without index '" + fai_path + "' (samtools faidx): " + why);
     constexpr std::int64_t piece_bytes = 1 << 20;
     std::string piece;
     std::int64_t at = 0;

@@ -50,10 +50,10 @@ struct OptionFile {
 
 // Without which parameters paths of map, and of what extends it, mean nothing.
 std::map<std::string, std::string> needed_by(const std::string& pipeline, const std::string& option) {
-  if (pipeline != "map" && pipeline != "modifications") return {};
+  if (pipeline != "map" && pipeline != "modifications" && pipeline != "direct_rna") return {};
   if (option == "--mem-index" || option == "--save-mem-index") return {{"seeds", "mem"}};
   if (option != "--junc-bed" && option != "--spsc" && option != "--jump-bed" && option != "--pass1") return {};
-  if (pipeline == "modifications") return {{"preset", "splice"}};
+  if (pipeline != "map") return {{"preset", "splice"}};
   return {{"preset", "splice"}, {"format", "sam"}};
 }
 

@@ -129,7 +129,7 @@ TEST_CASE("options of other programs are no options here, and what stands for th
       CAPTURE(foreign);
       CHECK_FALSE(known.contains(habit));
       for (std::size_t at = 0; (at = here.find("--", at)) != std::string::npos;) {
-        const std::size_t end = std::min(here.find_first_of(" ,:'+", at), here.size());
+        const std::size_t end = std::min(here.find_first_of(" ,:'+=", at), here.size());
         const std::string option = here.substr(at, end - at);
         CAPTURE(option);
         CHECK(known.contains(option));
