@@ -85,6 +85,8 @@ struct Conflict {
 };
 
 std::vector<Conflict> conflicts_among(std::vector<OptionFile> files) {
+  // What lies in a folder that an option names can't be spelled as below.
+  std::erase_if(files, [](const OptionFile& file) { return file.suffix.starts_with('/'); });
   // An index beside an input may be made, but is no output that a user names.
   std::set<std::string> writers;
   for (const OptionFile& file : files)
