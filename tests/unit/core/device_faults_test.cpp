@@ -297,7 +297,6 @@ TEST_CASE("The report knows calls, copies, memory and time of a device") {
 
 TEST_CASE("A thousand batches leave nothing behind on the device") {
   const Accelerator calm;
-  std::uint64_t peak = 0;
   for (const int batches : {100, 1000}) {
     ToyRun run;
     run.options.device = "simulated";
@@ -307,10 +306,8 @@ TEST_CASE("A thousand batches leave nothing behind on the device") {
     const ToyResult result = run(text);
     REQUIRE(result.run.state == RunState::finished);
     CHECK(accelerator().bytes_allocated == 0);
-    const std::uint64_t now = result.run.statistics.devices[0].memory_peak;
-    // Batches in flight differ from run to run: that bounds the peak, their number does not.
-    if (peak > 0) CHECK(now <= 4 * peak + 4096);
-    peak = now;
+    // Batches in flight differ from run to run, and there are never a thousand: if nothing were given back all of them would be there at the end.
+    if (batches == 1000) CHECK(result.run.statistics.devices[0].memory_peak < 1000 * 2 * 4 * sizeof(std::int64_t));
   }
 }
 
