@@ -223,7 +223,7 @@ TABLE: dict[str, tuple[dict, dict[str, list[Input]]]] = {
     "synthetic_reference": ({}, {}),
 }
 # Files that are written, models, and an index that another test cuts.
-OTHERS = {"follow_order", "save_index", "save_mem_index", "mem_index", "model", "methylation_model", "index"}
+OTHERS = {"follow_order", "junctions", "junction_lines", "save_index", "save_mem_index", "mem_index", "model", "methylation_model", "index"}
 # Options that another of the same table gives way to.
 INSTEAD = {"frequencies": "calls", "thresholds": "threshold", "other_scores": "labels"}
 # An index of several files can't be saved, and an empty file is a window without sequences.
