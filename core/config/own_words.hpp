@@ -24,7 +24,8 @@ using TakesValue = std::function<bool(const std::string& option)>;
 std::vector<std::string> in_own_words(const std::vector<std::string>& arguments, const WrittenPipeline& pipeline, const TakesValue& takes_value);
 
 // Of a habit's text: is it options, which are put in its place (with a value of their own, or with that of the habit, whose parts between commas are
-// for one after the other); or nothing at all ("nothing: ...", of an option with a value "nothing VALUE: ..."); or an answer to read?
+// for one after the other, an option marked with + taking the part before where it has none); or nothing at all ("nothing: ...", of an option with a
+// value "nothing VALUE: ..."); or an answer to read?
 enum class HabitKind { replaced, dropped, answered };
 HabitKind kind_of_habit(const std::string& text);
 

@@ -2,8 +2,9 @@
 # SPDX-FileCopyrightText: The sluice authors
 """What is published of CONSENT on GPUs."""
 
+from framework.experiment import OURS
+
 PAPER = "Peverelli et al. 2020, GPU accelerated partial order multiple sequence alignment for long reads self-correction, doi:10.1101/2020.02.14.946939 (abstract)"
-OURS = "measured by this project's authors, not published"
 SPOA = {"128-255 b x 2-8": ("40.5", "481", "104"), "128-255 b x 9-16": ("14.3", "161", "34"), "128-255 b x 17-32": ("5.9", "61", "11.8")}
 
 

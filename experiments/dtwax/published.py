@@ -2,9 +2,10 @@
 # SPDX-FileCopyrightText: The sluice authors
 """What is published of DTWax and its rivals."""
 
+from framework.experiment import OURS
+
 PAPER = "Sadasivan et al. 2024, J Biotechnol Biomed 7:137-148 (abstract)"
 FILTER = "Dunn et al. 2021, SquiggleFilter, MICRO 2021 (abstract)"
-OURS = "measured by this project's authors, not published"
 
 
 def accuracy(e):

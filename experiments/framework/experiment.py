@@ -18,6 +18,10 @@ from framework.sequences import bases_of
 SIZES = ("tiny", "small", "full")
 
 
+# The source of a figure that stands beside the published ones.
+OURS = "measured by this project's authors, not published"
+
+
 class Failed(Exception):
     """A program failed, or an answer is wrong."""
 

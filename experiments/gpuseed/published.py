@@ -2,8 +2,9 @@
 # SPDX-FileCopyrightText: The sluice authors
 """What is published of GPUseed."""
 
+from framework.experiment import OURS
+
 PAPER = "Ahmed, Bertels, Al-Ars 2020, Efficient GPU acceleration for computing maximal exact matches in long DNA reads, ICBBB 2020 (abstract, repository.tudelft.nl)"
-OURS = "measured by this project's authors, not published"
 
 
 def seeding(e):

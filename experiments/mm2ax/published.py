@@ -2,11 +2,12 @@
 # SPDX-FileCopyrightText: The sluice authors
 """What is published of mm2-ax and its rivals."""
 
+from framework.experiment import OURS
+
 PREPRINT = "Sadasivan et al. 2022, preprint (abstract, doi:10.21203/rs.3.rs-1523696/v1)"
 PAPER = "Sadasivan et al. 2023, J Biotechnol Biomed 6:13-23 (abstract)"
 GB = "Dong et al. 2024, doi:10.1101/2024.03.23.586366, and README of github.com/Minimap2onGPU/mm2-gb"
 FAST = "Kalikar et al. 2021, bioRxiv 2021.07.21.453294 (abstract)"
-OURS = "measured by this project's authors, not published"
 
 
 def chaining(e):
