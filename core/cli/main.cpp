@@ -144,6 +144,7 @@ int main(int argc, char** argv) {
   // `sluice plugins | head` must end quietly: writes to a closed pipe fail with EPIPE and are handled where they are made.
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);  // so must writes beyond `ulimit -f`, with EFBIG
+  sluice::cli::tell_of_crashes();
   std::set_new_handler(sluice::cli::note_lack_of_memory);
   std::set_terminate(sluice::cli::end_uncaught);
   take_closed_standard_numbers();

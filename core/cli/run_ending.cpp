@@ -157,10 +157,6 @@ RunEnding::RunEnding() {
   waker = &wake_;
   install(SIGINT, on_interrupt, SA_RESTART);
   install(SIGTERM, on_terminate, SA_RESTART);
-#ifndef SLUICE_SANITIZED  // sanitizers have more to say about a crash
-  for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT})
-    install(signal, on_crash, SA_ONSTACK | static_cast<int>(SA_RESETHAND) | SA_NODEFER);
-#endif
 }
 
 RunEnding::~RunEnding() {
@@ -170,6 +166,15 @@ RunEnding::~RunEnding() {
   ::sem_post(&wake_);
   watcher_.join();
   ::sem_destroy(&wake_);
+}
+
+void tell_of_crashes() {
+#ifndef SLUICE_SANITIZED  // sanitizers have more to say about a crash
+  struct sigaction action {};
+  action.sa_handler = on_crash;
+  action.sa_flags = SA_ONSTACK | static_cast<int>(SA_RESETHAND) | SA_NODEFER;
+  for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) ::sigaction(signal, &action, nullptr);
+#endif
 }
 
 void end_uncaught() {

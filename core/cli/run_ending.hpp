@@ -17,7 +17,6 @@ namespace sluice::cli {
 //  - the first Ctrl-C is told to the run, and is the end of the input of one that follows files, which is then whole; the second stops it, and ends
 //  the process after two seconds if it does not react (run/run_life.hpp says what is done when);
 //  - SIGTERM does what the first Ctrl-C does, and ends the process after two seconds;
-//  - a crash is told with the stage, the plugin and the batch, then the process dies of it (what it leaves is removed by the next run);
 //  - exit() in a plugin ends the process with exit_failed, without outputs.
 // A signal that was ignored when the process began stays so (nohup, a shell's background). One at a time.
 class RunEnding {
@@ -38,7 +37,7 @@ class RunEnding {
   };
 
  private:
-  static constexpr int signal_count = 7;
+  static constexpr int signal_count = 2;
   void install(int signal, void (*handler)(int), int flags);
   void watch();
 
@@ -51,6 +50,10 @@ class RunEnding {
   } before_[signal_count];
   std::thread watcher_;
 };
+
+// From then on a crash is told with the stage, the plugin and the batch, or the plugin that is being loaded; then the process dies of it (what it
+// leaves is removed by the next run). Where no memory is left, that is what is told.
+void tell_of_crashes();
 
 // For std::set_new_handler and std::set_terminate: where a function that may not throw, as some in libraries, gets no memory, the process says so and
 // ends without outputs.

@@ -36,6 +36,15 @@ void keep_for_ever(std::unique_ptr<boost::dll::shared_library> library) {
   libraries.push_back(std::move(library));
 }
 
+thread_local const char* being_loaded = nullptr;
+
+// Code of a library runs while it is loaded, and as a plugin begins: a crash there is the plugin's.
+struct LoadMark {
+  explicit LoadMark(const fs::path& file) { being_loaded = file.c_str(); }
+  LoadMark(const LoadMark&) = delete;
+  ~LoadMark() { being_loaded = nullptr; }
+};
+
 // A plugin of another ABI is not called: its structs may be anything. The number itself is where it always was.
 std::string abi_problem(std::uint32_t number) {
   if (number >> 16 == SLUICE_ABI_MAJOR && (number & 0xFFFF) <= SLUICE_ABI_MINOR) return {};
@@ -153,6 +162,8 @@ void Registry::load_folder(const fs::path& folder) {
   for (const fs::path& file : files) load_file(file);
 }
 
+const char* Registry::file_being_loaded() { return being_loaded; }
+
 void Registry::load_file(const fs::path& file) {
   std::error_code error;
   const fs::path exact = fs::canonical(file, error);
@@ -160,6 +171,7 @@ void Registry::load_file(const fs::path& file) {
   if (std::any_of(plugins_.begin(), plugins_.end(), [&](const LoadedPlugin& plugin) { return plugin.file == exact; })) return;
   if (std::string problem = elf_problem(exact); !problem.empty()) return add_problem(exact, problem);
   if (!has_room_for(exact)) throw_out_of_memory(exact);
+  const LoadMark mark(exact);
   auto library = std::make_unique<boost::dll::shared_library>();
   try {
     library->load(boost::dll::fs::path(exact.string()), boost::dll::load_mode::rtld_now | boost::dll::load_mode::rtld_local);

@@ -43,6 +43,8 @@ class Registry {
   // Throws std::system_error where memory is short; every other trouble with a file is one of problems().
   void load_folder(const std::filesystem::path& folder);
   void load_file(const std::filesystem::path& file);
+  // [async-signal-safe] What this thread is loading; null: nothing.
+  static const char* file_being_loaded();
   // A plugin whose code is there already: just loaded, or (in tests) part of the program.
   void add(sluice_plugin_init_function init, const std::filesystem::path& origin);
 

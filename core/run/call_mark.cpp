@@ -89,7 +89,10 @@ const CallMark* CallMark::current() { return marked; }
 std::size_t CallMark::describe_current(char* text, std::size_t capacity) {
   SignalText out(text, capacity);
   if (marked == nullptr) {
-    out << "a thread that was in no stage";
+    if (const char* const file = Registry::file_being_loaded())
+      out << "the plugin " << file << ", which was being loaded";
+    else
+      out << "a thread that was in no stage";
     return out.size();
   }
   const ResolvedStage& stage = *marked->host_->stage;

@@ -5,16 +5,19 @@
 //   follow
 //   FAILING_CALL_COUNTS=FILE          at the end the number of calls of NAME is written there
 // NAME `kill`: no call fails, but the process is killed (SIGKILL) before the n-th call that changes a file or a folder.
-// NAME: memory (malloc, calloc, realloc, aligned_alloc, posix_memalign, mmap of nameless memory), open, read, write, fsync, rename, close, mmap (of
-// files), thread. What the program says on standard error never fails, as the message is what is looked for.
+// NAME: memory (malloc, calloc, realloc, aligned_alloc, posix_memalign, mmap of nameless memory), place (the same, but only the first call from each
+// place counts: the caller and the four before it), open, read, write, fsync, rename, close, mmap (of files), thread. What the program says on
+// standard error never fails, as the message is what is looked for.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
+#include <execinfo.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,8 +26,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-enum Kind { none, memory, opening, reading, writing, syncing, renaming, closing, mapping, threads, killing };
-static const char* const names[] = {"", "memory", "open", "read", "write", "fsync", "rename", "close", "mmap", "thread", "kill"};
+enum Kind { none, memory, places, opening, reading, writing, syncing, renaming, closing, mapping, threads, killing };
+static const char* const names[] = {"", "memory", "place", "open", "read", "write", "fsync", "rename", "close", "mmap", "thread", "kill"};
 
 static enum Kind failing = none;
 static long first = 0, end = 0;
@@ -44,6 +47,8 @@ static int fails(enum Kind kind) {
 static int changes(void) { return fails(killing) ? kill(getpid(), SIGKILL) : 0; }
 
 __attribute__((constructor)) static void begin(void) {
+  void* loads_the_unwinder[1];
+  backtrace(loads_the_unwinder, 1);
   const char* wish = getenv("FAILING_CALL");
   counts_file = getenv("FAILING_CALL_COUNTS");
   if (wish == NULL) return;
@@ -98,13 +103,54 @@ static void* no_memory(void) {
   errno = ENOMEM;
   return NULL;
 }
-void* malloc(size_t bytes) { return fails(memory) ? no_memory() : __libc_malloc(bytes); }
-void* calloc(size_t count, size_t bytes) { return fails(memory) ? no_memory() : __libc_calloc(count, bytes); }
-void* realloc(void* old, size_t bytes) { return bytes > 0 && fails(memory) ? no_memory() : __libc_realloc(old, bytes); }
-void* aligned_alloc(size_t alignment, size_t bytes) { return fails(memory) ? no_memory() : __libc_memalign(alignment, bytes); }
-void* memalign(size_t alignment, size_t bytes) { return fails(memory) ? no_memory() : __libc_memalign(alignment, bytes); }
+
+enum { frames_of_place = 5, most_places = 1 << 17 };
+static atomic_ulong places_seen[most_places];
+static __thread int in_backtrace = 0;  // it may allocate itself
+
+// Is it the first call from here?
+static int is_new_place(void) {
+  void* callers[3 + frames_of_place];  // before: this function, fails_here(), malloc()
+  in_backtrace = 1;
+  const int count = backtrace(callers, 3 + frames_of_place);
+  in_backtrace = 0;
+  uint64_t hash = 0xCBF29CE484222325;
+  for (int i = 3; i < count; ++i) hash = (hash ^ (uint64_t)callers[i]) * 0x100000001B3, hash ^= hash >> 29;
+  if (hash == 0) hash = 1;
+  for (unsigned long slot = hash % most_places;; slot = (slot + 1) % most_places) {
+    unsigned long there = 0;
+    if (atomic_compare_exchange_strong(&places_seen[slot], &there, hash)) return 1;
+    if (there == hash) return 0;
+  }
+}
+
+// CUDA's runtime is part of each plugin that has kernels, and does not look at what it gets while that is loaded. C++ asks by libstdc++.
+static __thread int loading = 0;
+static int is_of_cuda(const void* caller) {
+  Dl_info place;
+  return loading && dladdr(caller, &place) != 0 && place.dli_fname != NULL && strstr(place.dli_fname, "/plugins/") != NULL;
+}
+void* dlopen(const char* file, int flags) {
+  ++loading;
+  void* const library = NEXT(dlopen)(file, flags);
+  --loading;
+  return library;
+}
+
+__attribute__((noinline)) static int fails_here(const void* caller) {
+  if (!in_main || in_backtrace || is_of_cuda(caller)) return 0;
+  if (failing == places) return is_new_place() && fails(places);
+  return fails(memory);
+}
+#define NO_MEMORY fails_here(__builtin_return_address(0))
+
+void* malloc(size_t bytes) { return NO_MEMORY ? no_memory() : __libc_malloc(bytes); }
+void* calloc(size_t count, size_t bytes) { return NO_MEMORY ? no_memory() : __libc_calloc(count, bytes); }
+void* realloc(void* old, size_t bytes) { return bytes > 0 && NO_MEMORY ? no_memory() : __libc_realloc(old, bytes); }
+void* aligned_alloc(size_t alignment, size_t bytes) { return NO_MEMORY ? no_memory() : __libc_memalign(alignment, bytes); }
+void* memalign(size_t alignment, size_t bytes) { return NO_MEMORY ? no_memory() : __libc_memalign(alignment, bytes); }
 int posix_memalign(void** made, size_t alignment, size_t bytes) {
-  if (fails(memory)) return ENOMEM;
+  if (NO_MEMORY) return ENOMEM;
   void* block = __libc_memalign(alignment, bytes);
   if (block == NULL) return ENOMEM;
   *made = block;
@@ -113,7 +159,7 @@ int posix_memalign(void** made, size_t alignment, size_t bytes) {
 
 static void* map(void* (*really)(void*, size_t, int, int, int, off_t), void* address, size_t bytes, int protection, int flags, int file,
                  off_t offset) {
-  if (fails(file < 0 ? memory : mapping)) {
+  if (file < 0 ? fails_here(NULL) : fails(mapping)) {
     errno = ENOMEM;
     return MAP_FAILED;
   }

@@ -218,6 +218,10 @@ else
   [ $code = 139 ] || fail "a crash while a stage is made: exit code $code"
   grep -q -E "crashed \(SIGSEGV[^)]*\) in .*'work' of plugin 'misbehaving_stages'" err.txt || fail "a crash while a stage is made: $(cat err.txt)"
   next_run_cleans "a crash while a stage is made"
+  { MISBEHAVE_WHEN_LOADED=1 "${run[@]}" --quiet 2>err.txt; } 2>/dev/null
+  code=$?
+  [ $code = 139 ] || fail "a crash while a plugin is loaded: exit code $code"
+  grep -q -E "crashed \(SIGSEGV[^)]*\) in the plugin .*/misbehaving_stages.so, which was being loaded" err.txt || fail "a crash while a plugin is loaded: $(cat err.txt)"
   echo "crashes name stage and plugin, and leave nothing for long"
 fi
 

@@ -19,10 +19,11 @@ ulimit -c 0
 . "$here/parts/whole_runs.sh"
 make_inputs || exit 1
 
-kinds=(memory memory memory open read write fsync rename close mmap thread)
+kinds=(memory place place place open read write fsync rename close mmap thread)
 # What a message of each must say, whoever found it.
 declare -A words=(
-  [memory]="memory|allocate" [open]="Too many open files" [read]="Input/output error" [write]="No space left on device|is the disk full" [fsync]="Input/output error|is the disk full"
+  # toml++ reads numbers with streams, which take a lack of memory for a wrong number.
+  [memory]="memory|allocate|could not be interpreted" [place]="memory|allocate|could not be interpreted" [open]="Too many open files" [read]="Input/output error" [write]="No space left on device|is the disk full" [fsync]="Input/output error|is the disk full"
   [rename]="Input/output error" [close]="Input/output error" [mmap]="memory|allocate" [thread]="threads|temporarily unavailable"
 )
 outputs() { find out -type f ! -name '.*' ! -name '*.partial' | LC_ALL=C sort; }

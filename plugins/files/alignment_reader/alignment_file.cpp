@@ -13,6 +13,7 @@
 #include <cstring>
 #include <filesystem>
 #include <limits>
+#include <sluice/allocated.hpp>
 #include <sluice/hts/header_input.hpp>
 #include <sluice/hts/open_input.hpp>
 #include <sluice/hts/record_input.hpp>
@@ -80,8 +81,7 @@ AlignmentFile::AlignmentFile(const OpenOptions& options) : path_(options.path), 
   if (!options.reference.empty() && format->format == cram && hts_set_opt(file_.get(), CRAM_OPT_REFERENCE, options.reference.c_str()) != 0)
     fail("cannot be decoded with reference '" + options.reference + "'", "check the path of the reference that the CRAM file was made with");
   header_ = hts::read_header(*file_, "alignment file '" + path_ + "'");
-  record_.reset(bam_init1());
-  if (!record_) throw std::bad_alloc();
+  record_.reset(allocated(bam_init1()));
   struct stat info {};
   if (::stat(path_.c_str(), &info) == 0 && S_ISREG(info.st_mode)) file_bytes_ = info.st_size;
   if (!options.region.empty()) regions_ = parse_region(options.region, header_.get(), path_);
@@ -343,8 +343,7 @@ const AlignmentRecord* AlignmentFile::next(const ParallelFor& parallel_for, int 
     }
   }
   if (next() == nullptr) return nullptr;
-  hts::Record another(bam_init1());
-  if (!another) throw std::bad_alloc();
+  hts::Record another(allocated(bam_init1()));
   std::swap(record_, another);
   by_htslib_ = as_alignment_record(std::move(another));
   return &by_htslib_;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <sluice/allocated.hpp>
 #include <sluice/file_joining.hpp>
 #include <sluice/hts/bam_bytes.hpp>
 #include <sluice/hts/bam_index.hpp>
@@ -80,7 +81,7 @@ class BamWriter {
         has_index_(parameters.index && parameters.output != "-"),
         has_qualities_(setup.available("qualities")),
         has_tags_(setup.available("tags")),
-        header_(sam_hdr_init()) {
+        header_(allocated(sam_hdr_init())) {
     const Batch reference = setup.resource("reference");
     const TextView names = reference.text("name"), bases = reference.text("bases");
     std::string text = std::string("@HD\tVN:1.6\tSO:") + (parameters.index ? "coordinate" : "unknown") + "\n";
@@ -157,7 +158,7 @@ class BamWriter {
  private:
   // Working memory of one thread.
   struct Maker {
-    hts::Record record{bam_init1()};
+    hts::Record record{allocated(bam_init1())};
     std::string bases, qualities;
   };
   static std::string lines_of(const SequencingRun& run) {

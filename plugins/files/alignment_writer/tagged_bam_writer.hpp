@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <optional>
+#include <sluice/allocated.hpp>
 #include <sluice/hts/alignment_header.hpp>
 #include <sluice/hts/bam_bytes.hpp>
 #include <sluice/hts/bgzf_output.hpp>
@@ -121,7 +122,7 @@ class TaggedBamWriter {
   }
 
   struct NewRecord : hts::Record {
-    NewRecord() : hts::Record(bam_init1()) {}
+    NewRecord() : hts::Record(allocated(bam_init1())) {}
   };
   hts::Header header_;
   int contigs_;

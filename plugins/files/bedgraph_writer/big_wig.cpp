@@ -8,6 +8,7 @@
 #include <cstring>
 #include <memory>
 #include <new>
+#include <sluice/allocated.hpp>
 #include <sluice/failure.hpp>
 #include <utility>
 
@@ -29,9 +30,8 @@ std::uint8_t u8(bool yes) { return yes ? 1 : 0; }
 
 std::string compressed(std::string_view bytes) {
   constexpr int level = 6;
-  const std::unique_ptr<libdeflate_compressor, void (*)(libdeflate_compressor*)> compressor(libdeflate_alloc_compressor(level),
+  const std::unique_ptr<libdeflate_compressor, void (*)(libdeflate_compressor*)> compressor(allocated(libdeflate_alloc_compressor(level)),
                                                                                             libdeflate_free_compressor);
-  if (!compressor) throw std::bad_alloc();
   std::string packed(libdeflate_zlib_compress_bound(compressor.get(), bytes.size()), '\0');
   packed.resize(libdeflate_zlib_compress(compressor.get(), bytes.data(), bytes.size(), packed.data(), packed.size()));
   return packed;

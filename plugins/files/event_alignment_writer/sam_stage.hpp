@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstdint>
 #include <optional>
+#include <sluice/allocated.hpp>
 #include <sluice/hts/alignment_header.hpp>
 #include <sluice/hts/bam_bytes.hpp>
 #include <sluice/hts/bgzf_output.hpp>
@@ -144,7 +145,7 @@ class EventSam {
                                  p.merge ? hts::SeveralFiles::merged_if_sorted : hts::SeveralFiles::one_after_the_other, p.follow);
   }
   struct Workspace {
-    hts::Record record{bam_init1()};
+    hts::Record record{allocated(bam_init1())};
     hts::Line line;
     TextBuffer text;
   };

@@ -4,6 +4,7 @@
 
 #include <cerrno>
 #include <optional>
+#include <sluice/allocated.hpp>
 #include <sluice/file_joining.hpp>
 #include <sluice/hts/alignment_header.hpp>
 #include <sluice/hts/bam_bytes.hpp>
@@ -41,7 +42,7 @@ constexpr const char* plugin_version = "0.1.0";
 
 // Reusable memory of one process() call.
 struct Workspace {
-  hts::Record record{bam_init1()};
+  hts::Record record{allocated(bam_init1())};
   hts::Line line;
   std::vector<SiteCall> calls;
   ModificationTags tags;
@@ -221,8 +222,8 @@ class ModbamWriter {
       throw Failure::usage("stage 'modbam_writer' has neither a file of alignments nor an index of contigs",
                            "give `alignments`, or the resource index");
     const std::string text = hts::contig_lines(minimizer_index_view(setup.resource("index")));
-    hts::Header header(sam_hdr_init());
-    if (!header || sam_hdr_add_lines(header.get(), text.data(), text.size()) != 0)
+    hts::Header header(allocated(sam_hdr_init()));
+    if (sam_hdr_add_lines(header.get(), text.data(), text.size()) != 0)
       throw Failure::output("cannot make a header of the contigs", "contig names must be valid in SAM");
     return header;
   }
@@ -230,8 +231,8 @@ class ModbamWriter {
   void begin_file(const Host& host, std::string_view input) {
     if (std::exchange(begun_, true)) return;
     hts::refuse_two_samples(input);
-    hts::Header header(sam_hdr_dup(header_.get()));
-    if (!header || (!input.empty() && sam_hdr_add_lines(header.get(), input.data(), input.size()) != 0))
+    hts::Header header(allocated(sam_hdr_dup(header_.get())));
+    if (!input.empty() && sam_hdr_add_lines(header.get(), input.data(), input.size()) != 0)
       throw Failure::output("cannot make the header of '" + output_name_ + "'", "the headers of the reads' files must be valid");
     const std::string what = what_is_called() + " in MM and ML (modbam_writer)";
     if (!hts::add_program(*header, plugin_version, what, command_)) throw Failure::input("the header for '" + output_name_ + "' takes no @PG line");

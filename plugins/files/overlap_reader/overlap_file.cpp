@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 #include <optional>
+#include <sluice/allocated.hpp>
 #include <sluice/failure.hpp>
 #include <sluice/hts/header_input.hpp>
 #include <sluice/hts/input_end.hpp>
@@ -52,7 +53,7 @@ class TextOverlaps final : public OverlapFile {
 
 class AlignmentOverlaps final : public OverlapFile {
  public:
-  AlignmentOverlaps(const std::string& path, hFILE* opened) : file_(hts_hopen(opened, path.c_str(), "r")), record_(bam_init1()) {
+  AlignmentOverlaps(const std::string& path, hFILE* opened) : file_(hts_hopen(opened, path.c_str(), "r")), record_(allocated(bam_init1())) {
     const std::string name = "'" + path + "'";
     if (!file_ || !record_) throw Failure::input(name + " has no readable header", "copy the file again and compare checksums");
     hts::RecordsInOrder::check_mark(*file_, name);

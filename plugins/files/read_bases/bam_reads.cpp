@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstring>
 #include <limits>
+#include <sluice/allocated.hpp>
 #include <sluice/failure.hpp>
 #include <sluice/hts/header_input.hpp>
 #include <sluice/hts/record_bases.hpp>
@@ -179,8 +180,7 @@ const hts::AlignmentRecord* BamReads::next_of_file(const Sizes& sizes, const hts
 
 const hts::AlignmentRecord* BamReads::next_by_htslib() {
   if (most_records_ == 0) return nullptr;
-  hts::Record record(bam_init1());
-  if (!record) throw std::bad_alloc();
+  hts::Record record(allocated(bam_init1()));
   if (!in_order_) in_order_.emplace(*file_, *header_, path_, "'" + path_ + "'");
   in_order_->count_from(records_);
   if (!in_order_->next(*record)) return nullptr;

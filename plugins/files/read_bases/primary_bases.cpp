@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 #include <new>
+#include <sluice/allocated.hpp>
 #include <sluice/failure.hpp>
 #include <sluice/hts/handles.hpp>
 #include <sluice/hts/header_input.hpp>
@@ -36,8 +37,7 @@ void for_each_record(const std::string& path, const std::string& reference, int 
   if (!reference.empty() && file->format.format == cram) hts_set_opt(file.get(), CRAM_OPT_REFERENCE, reference.c_str());
   const hts::Header header = hts::read_header(*file, name);
   if (file->format.format != sam || file->format.compression != no_compression) hts::add_threads(*file, threads);
-  const hts::Record record(bam_init1());
-  if (!record) throw std::bad_alloc();
+  const hts::Record record(allocated(bam_init1()));
   hts::RecordsInOrder records(*file, *header, path, name);
   while (records.next(*record)) {
     each(*record);

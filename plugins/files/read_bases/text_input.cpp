@@ -15,6 +15,7 @@
 #include <cstring>
 #include <deque>
 #include <optional>
+#include <sluice/allocated.hpp>
 #include <sluice/call.hpp>
 #include <sluice/hts/input_end.hpp>
 #include <utility>
@@ -198,7 +199,7 @@ class PlainFile : public TextInput {
 };
 
 struct Inflater {
-  std::unique_ptr<libdeflate_decompressor, void (*)(libdeflate_decompressor*)> decompressor{libdeflate_alloc_decompressor(),
+  std::unique_ptr<libdeflate_decompressor, void (*)(libdeflate_decompressor*)> decompressor{allocated(libdeflate_alloc_decompressor()),
                                                                                             libdeflate_free_decompressor};
 };
 

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstring>
 #include <new>
+#include <sluice/allocated.hpp>
 #include <utility>
 
 namespace sluice::read_bases {
@@ -45,9 +46,7 @@ class ZstdInput : public TextInput {
 bool begins_as_zstd(std::string_view start_of_file) { return start_of_file.starts_with("\x28\xb5\x2f\xfd"); }
 
 ZstdText::ZstdText(std::string path, FileHandle opened)
-    : path_(std::move(path)), file_(std::move(opened)), decompressor_(ZSTD_createDCtx(), ZSTD_freeDCtx), compressed_(compressed_bytes) {
-  if (!decompressor_) throw std::bad_alloc();
-}
+    : path_(std::move(path)), file_(std::move(opened)), decompressor_(allocated(ZSTD_createDCtx()), ZSTD_freeDCtx), compressed_(compressed_bytes) {}
 
 bool ZstdText::read_more() {
   ssize_t got = 0;

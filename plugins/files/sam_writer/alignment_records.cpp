@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The sluice authors
 #include "sam_writer/alignment_records.hpp"
 
+#include <sluice/allocated.hpp>
 #include <sluice/hts/contig_lines.hpp>
 #include <string_view>
 
@@ -34,10 +35,10 @@ AlignmentRecords::AlignmentRecords(const Setup& setup, const Parameters& paramet
     : has_qualities_(setup.available("qualities")),
       has_tags_(setup.available("tags")),
       index_(minimizer_index_view(setup.resource("index"))),
-      contigs_(sam_hdr_init()) {
+      contigs_(allocated(sam_hdr_init())) {
   options_.read_group = parse_read_group(parameters.read_group).id;
   const std::string lines = hts::contig_lines(index_);
-  if (!contigs_ || sam_hdr_add_lines(contigs_.get(), lines.data(), lines.size()) != 0)
+  if (sam_hdr_add_lines(contigs_.get(), lines.data(), lines.size()) != 0)
     throw Failure::output("cannot make a header of the contigs", "contig names must be valid in SAM");
 }
 

@@ -7,6 +7,7 @@
 #include <limits>
 #include <new>
 #include <optional>
+#include <sluice/allocated.hpp>
 #include <sluice/failure.hpp>
 #include <span>
 #include <vector>
@@ -67,9 +68,7 @@ bool cut_tags(const bam1_t& whole, bam1_t& record, const ModificationNames& name
 
 }  // namespace
 
-CarriedTags::CarriedTags() : whole_(bam_init1()), part_(bam_init1()), header_(sam_hdr_init()) {
-  if (!whole_ || !part_ || !header_) throw std::bad_alloc();
-}
+CarriedTags::CarriedTags() : whole_(allocated(bam_init1())), part_(allocated(bam_init1())), header_(allocated(sam_hdr_init())) {}
 
 void CarriedTags::begin_read(std::string_view tags, std::string_view bases, ReadGroupTag read_group) {
   bases_ = bases;

@@ -3,6 +3,7 @@
 #include "sam_writer/output_header.hpp"
 
 #include <algorithm>
+#include <sluice/allocated.hpp>
 #include <sluice/failure.hpp>
 #include <sluice/hts/alignment_header.hpp>
 #include <sluice/hts/handles.hpp>
@@ -30,8 +31,7 @@ std::string taken_lines(std::string_view input, bool read_groups) {
 }  // namespace
 
 std::string header_text(const HeaderParts& parts) {
-  const hts::Header header(sam_hdr_init());
-  if (!header) throw Failure::memory("no memory for a header");
+  const hts::Header header(allocated(sam_hdr_init()));
   std::string lines(parts.contigs);
   if (!parts.group.line.empty()) lines += parts.group.line + "\n";
   add_lines(*header, lines, "the contigs and the read group", "contig names and the read group must be valid in SAM");

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <sluice/allocated.hpp>
 #include <sluice/hts/handles.hpp>
 #include <sluice/minimizer_index.hpp>
 #include <sluice/overlap/read_alignments.hpp>
@@ -58,7 +59,7 @@ bool is_sam_name(std::string_view name);
 // Makes BAM records of lines. Not thread-safe: one object per thread.
 class BamRecords {
  public:
-  BamRecords() : record_(bam_init1()) {}
+  BamRecords() : record_(allocated(bam_init1())) {}
   BamRecords(const BamRecords&) = delete;
   ~BamRecords() { ks_free(&line_); }
 

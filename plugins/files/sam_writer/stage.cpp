@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <sluice/allocated.hpp>
 #include <sluice/file_joining.hpp>
 #include <sluice/hts/bam_bytes.hpp>
 #include <sluice/hts/bgzf_output.hpp>
@@ -129,7 +130,7 @@ class SamWriter {
         group_(parse_read_group(p.read_group)),
         command_(p.command),
         contig_lines_(hts::contig_lines(index_)),
-        contigs_(sam_hdr_init()) {
+        contigs_(allocated(sam_hdr_init())) {
     hts::silence();
     options_.clipping = p.soft_clip ? Clipping::soft : Clipping::hard;
     options_.secondary = p.secondary ? Secondary::written : Secondary::left_out;
@@ -140,7 +141,7 @@ class SamWriter {
     if (p.ds && setup.available("difference_text")) options_.text = TagText::difference_and_shifts;
     if (p.md && setup.available("mismatch_text")) options_.text = TagText::mismatches;
     make_header("");  // so that what is wrong with the options is said before there are reads
-    if (!contigs_ || sam_hdr_add_lines(contigs_.get(), contig_lines_.data(), contig_lines_.size()) != 0)
+    if (sam_hdr_add_lines(contigs_.get(), contig_lines_.data(), contig_lines_.size()) != 0)
       throw Failure::output("cannot make the header of '" + path_ + "'", "contig names must be valid in SAM");
     if (form_ != Form::sam) hts::refuse_unless_bam_holds(*contigs_);
     if (form_ == Form::sam) sam_.emplace(setup, path_);
@@ -229,9 +230,8 @@ class SamWriter {
     input_header_ = input;
     const std::string text = make_header(input);
     if (sam_) return sam_->header(text);
-    header_.reset(sam_hdr_init());
-    if (!header_ || sam_hdr_add_lines(header_.get(), text.data(), text.size()) != 0)
-      throw Failure::output("cannot make the header of '" + path_ + "'");
+    header_.reset(allocated(sam_hdr_init()));
+    if (sam_hdr_add_lines(header_.get(), text.data(), text.size()) != 0) throw Failure::output("cannot make the header of '" + path_ + "'");
     if (sort_) {
       const auto format = form_ == Form::cram ? hts::AlignmentFormat::cram : hts::AlignmentFormat::bam;
       sorted_.emplace(call, hts::SortedAlignments::Options{.path = path_, .format = format, .fasta = fasta_, .level = level_}, *header_);

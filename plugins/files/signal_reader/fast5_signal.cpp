@@ -7,6 +7,7 @@
 
 #include <cstring>
 #include <new>
+#include <sluice/allocated.hpp>
 #include <sluice/fast5_table.hpp>
 
 #include "signal_reader/signal_pieces.hpp"
@@ -55,11 +56,9 @@ bool decode_svb(std::span<const std::uint8_t> bytes, std::size_t values, bool de
 }  // namespace
 
 struct Fast5Decoder::Contexts {
-  ZSTD_DCtx* zstd = ZSTD_createDCtx();
-  libdeflate_decompressor* deflate = libdeflate_alloc_decompressor();
-  Contexts() {
-    if (zstd == nullptr || deflate == nullptr) throw std::bad_alloc();
-  }
+  ZSTD_DCtx* zstd = allocated(ZSTD_createDCtx());
+  libdeflate_decompressor* deflate = allocated(libdeflate_alloc_decompressor());
+  Contexts() = default;
   Contexts(const Contexts&) = delete;
   ~Contexts() {
     ZSTD_freeDCtx(zstd);

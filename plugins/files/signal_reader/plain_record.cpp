@@ -7,14 +7,15 @@
 
 #include <algorithm>
 #include <new>
+#include <sluice/allocated.hpp>
 #include <vector>
 
 namespace sluice::signal_reader {
 
 struct PlainRecord::Streams {
-  libdeflate_decompressor* deflate = libdeflate_alloc_decompressor();
+  libdeflate_decompressor* deflate = allocated(libdeflate_alloc_decompressor());
   ZlibBeginning inflate;
-  ZSTD_DStream* zstd = ZSTD_createDStream();
+  ZSTD_DStream* zstd = allocated(ZSTD_createDStream());
   std::vector<char> plain;  // a whole decompressed record
 
   // The record that was begun.
@@ -25,9 +26,7 @@ struct PlainRecord::Streams {
   std::size_t used = 0;     // of `stored`, zstd
   bool ended = false;
 
-  Streams() {
-    if (deflate == nullptr || zstd == nullptr) throw std::bad_alloc();
-  }
+  Streams() = default;
   Streams(const Streams&) = delete;
   ~Streams() {
     libdeflate_free_decompressor(deflate);

@@ -8,6 +8,7 @@
 #include <array>
 #include <bit>
 #include <new>
+#include <sluice/allocated.hpp>
 
 #include "signal_reader/signal_pieces.hpp"
 
@@ -66,10 +67,8 @@ bool decode_svb16(std::span<const std::uint8_t> bytes, std::size_t count, std::i
 }
 
 struct VbzDecoder::Context {
-  ZSTD_DCtx* zstd = ZSTD_createDCtx();
-  Context() {
-    if (zstd == nullptr) throw std::bad_alloc();
-  }
+  ZSTD_DCtx* zstd = allocated(ZSTD_createDCtx());
+  Context() = default;
   Context(const Context&) = delete;
   ~Context() { ZSTD_freeDCtx(zstd); }
 };

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <limits>
 #include <new>
+#include <sluice/allocated.hpp>
 
 namespace sluice::signal_writer {
 namespace {
@@ -60,8 +61,8 @@ struct Blow5Encoder::Compressors {
 
 Blow5Encoder::Blow5Encoder(RecordCompression record, SignalCompression signal)
     : compressors_(std::make_unique<Compressors>()), record_(record), signal_(signal) {
-  if (record == RecordCompression::zlib && (compressors_->zlib = libdeflate_alloc_compressor(4)) == nullptr) throw std::bad_alloc();
-  if (record == RecordCompression::zstd && (compressors_->zstd = ZSTD_createCCtx()) == nullptr) throw std::bad_alloc();
+  if (record == RecordCompression::zlib) compressors_->zlib = allocated(libdeflate_alloc_compressor(4));
+  if (record == RecordCompression::zstd) compressors_->zstd = allocated(ZSTD_createCCtx());
 }
 Blow5Encoder::~Blow5Encoder() = default;
 

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <limits>
 #include <new>
+#include <sluice/allocated.hpp>
 #include <sluice/arrow/ipc_format.hpp>
 
 namespace sluice::signal_writer {
@@ -236,15 +237,10 @@ Uuid uuid_of(std::string_view text) {
 }
 
 struct VbzEncoder::Compressor {
-  ZSTD_CCtx* context = ZSTD_createCCtx();
+  ZSTD_CCtx* context = allocated(ZSTD_createCCtx());
   ~Compressor() { ZSTD_freeCCtx(context); }
 };
-VbzEncoder::VbzEncoder() : compressor_(new Compressor) {
-  if (compressor_->context == nullptr) {
-    delete compressor_;
-    throw std::bad_alloc();
-  }
-}
+VbzEncoder::VbzEncoder() : compressor_(new Compressor) {}
 VbzEncoder::~VbzEncoder() { delete compressor_; }
 
 void VbzEncoder::encode(std::span<const std::int16_t> samples, std::string& bytes) {

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <mutex>
 #include <optional>
+#include <sluice/allocated.hpp>
 #include <sluice/empty_inputs.hpp>
 #include <sluice/hts/bam_text.hpp>
 #include <sluice/hts/handles.hpp>
@@ -125,8 +126,7 @@ class ModificationThreshold {
         ++records_;
         if (is_used(found->core)) records.push_back(*found);
       } else {
-        hts::Record read(bam_init1());
-        if (!read) throw std::bad_alloc();
+        hts::Record read(allocated(bam_init1()));
         if (!in_order_) in_order_.emplace(*file_, *header_, path_, "alignment file '" + path_ + "'");
         if (!in_order_->next(*read)) return;
         if (is_used(read->core)) records.push_back(hts::as_alignment_record(std::move(read)));

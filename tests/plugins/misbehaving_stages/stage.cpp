@@ -183,6 +183,9 @@ class MisbehavingResource : public Misbehaving {
   std::int64_t at_batch_;
 };
 
+// As a library's own code may, before anybody has called it.
+const bool crashes_when_loaded = std::getenv("MISBEHAVE_WHEN_LOADED") != nullptr && std::raise(SIGSEGV) == 0;
+
 }  // namespace
 
 SLUICE_PLUGIN("misbehaving_stages", "1.0.0", "MIT", MisbehavingSource, MisbehavingMap, MisbehavingSink, MisbehavingResource);

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <memory>
 #include <new>
+#include <sluice/allocated.hpp>
 #include <sluice/arrow/cells.hpp>
 #include <sluice/arrow/ipc_format.hpp>
 #include <sluice/arrow/table_schema.hpp>
@@ -83,9 +84,7 @@ inline Message with_frame(const FlatBufferBuilder& builder) {
 // The buffers of a record batch behind each other, each of them Zstandard after its length, or as it is after -1 where that is no longer.
 class Body {
  public:
-  Body() : compressor_(ZSTD_createCCtx(), ZSTD_freeCCtx) {
-    if (!compressor_) throw std::bad_alloc();
-  }
+  Body() : compressor_(allocated(ZSTD_createCCtx()), ZSTD_freeCCtx) {}
   void add(std::string_view buffer) {
     const std::size_t begin = bytes_.size();
     if (!buffer.empty()) compress(buffer);

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 #include <new>
+#include <sluice/allocated.hpp>
 #include <sluice/arrow/cells.hpp>
 #include <sluice/arrow/parquet_pages.hpp>
 #include <sluice/arrow/table_schema.hpp>
@@ -91,8 +92,7 @@ class ParquetForm {
 
   static std::string begin(const TableSchema&) { return std::string(parquet::magic); }
   static Piece encode(const TableCells& cells) {
-    const std::unique_ptr<ZSTD_CCtx, std::size_t (*)(ZSTD_CCtx*)> compressor(ZSTD_createCCtx(), ZSTD_freeCCtx);
-    if (!compressor) throw std::bad_alloc();
+    const std::unique_ptr<ZSTD_CCtx, std::size_t (*)(ZSTD_CCtx*)> compressor(allocated(ZSTD_createCCtx()), ZSTD_freeCCtx);
     Piece piece{.rows = cells.rows()};
     for (const ColumnCells& column : cells.columns()) piece.columns.push_back(parquet::PageText(column).compressed(compressor.get()));
     return piece;

@@ -14,6 +14,7 @@
 #include <limits>
 #include <memory>
 #include <new>
+#include <sluice/allocated.hpp>
 #include <sluice/hts/handles.hpp>
 #include <sluice/hts/sam_line.hpp>
 #include <span>
@@ -174,17 +175,14 @@ inline AlignmentRecord as_alignment_record(Record read) {
 inline bool parse_by_htslib(std::span<const std::uint8_t> bytes, int contigs, AlignmentRecord& record) {
   // As an uncompressed file in memory. HTSlib looks at how it begins, and a record's length may look like gzip: so four other bytes come first.
   const auto size = static_cast<std::uint32_t>(bytes.size());
-  std::unique_ptr<char, record_detail::Free> text(static_cast<char*>(std::malloc(bytes.size() + 8)));
-  if (!text) throw std::bad_alloc();
+  std::unique_ptr<char, record_detail::Free> text(static_cast<char*>(allocated(std::malloc(bytes.size() + 8))));
   std::memcpy(text.get(), "text", 4);
   std::memcpy(text.get() + 4, &size, sizeof size);
   std::memcpy(text.get() + 8, bytes.data(), bytes.size());
-  hFILE* opened = hopen("mem:", "r:", text.get(), bytes.size() + 8);
-  if (opened == nullptr) throw std::bad_alloc();
+  hFILE* opened = allocated(hopen("mem:", "r:", text.get(), bytes.size() + 8));
   text.release();  // it is the file's
-  const Bgzf file(bgzf_hopen(opened, "r"));
-  Record read(bam_init1());
-  if (!file || !read) throw std::bad_alloc();
+  const Bgzf file(allocated(bgzf_hopen(opened, "r")));
+  Record read(allocated(bam_init1()));
   char skipped[4];
   if (bgzf_read(file.get(), skipped, sizeof skipped) != sizeof skipped || bam_read1(file.get(), read.get()) < 0) return false;
   const bam1_core_t& core = read->core;
@@ -195,13 +193,9 @@ inline bool parse_by_htslib(std::span<const std::uint8_t> bytes, int contigs, Al
 
 // For functions that take one of HTSlib's.
 inline Record as_htslib_record(const AlignmentRecord& record) {
-  Record made(bam_init1());
+  Record made(allocated(bam_init1()));
   const std::size_t bytes = record.data_bytes();
-  std::uint8_t* data = static_cast<std::uint8_t*>(std::calloc(bytes == 0 ? 1 : bytes, 1));
-  if (!made || data == nullptr) {
-    std::free(data);
-    throw std::bad_alloc();
-  }
+  std::uint8_t* data = static_cast<std::uint8_t*>(allocated(std::calloc(bytes == 0 ? 1 : bytes, 1)));
   made->core = record.core;
   made->data = data;
   made->l_data = static_cast<int>(bytes);

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <memory>
 #include <new>
+#include <sluice/allocated.hpp>
 #include <string_view>
 
 namespace sluice::hts {
@@ -40,9 +41,7 @@ struct BgzfBlock {
 // One for each thread.
 class BgzfInflater {
  public:
-  BgzfInflater() : decompressor_(libdeflate_alloc_decompressor(), libdeflate_free_decompressor) {
-    if (!decompressor_) throw std::bad_alloc();
-  }
+  BgzfInflater() : decompressor_(allocated(libdeflate_alloc_decompressor()), libdeflate_free_decompressor) {}
   // Fills `text` from a block. False: that is not what is in it, or its checksum is another.
   bool inflate(std::string_view block, char* text, std::size_t text_bytes) const {
     const std::size_t header = 12 + std::size_t{BgzfBlock::load<std::uint16_t>(block.data() + 10)};

@@ -15,6 +15,7 @@
 #include <memory>
 #include <mutex>
 #include <new>
+#include <sluice/allocated.hpp>
 #include <sluice/failure.hpp>
 #include <sluice/hts/bgzf_block.hpp>
 #include <sluice/hts/section_deflate.hpp>
@@ -33,9 +34,7 @@ class BgzfDeflater {
  public:
   // 0 to 9 as HTSlib's levels; -1 for its default, and for records of long reads something that is smaller and faster (SectionDeflater).
   explicit BgzfDeflater(int level)
-      : compressor_(libdeflate_alloc_compressor(own_level(level)), libdeflate_free_compressor), takes_sections_(level < 0) {
-    if (!compressor_) throw std::bad_alloc();
-  }
+      : compressor_(allocated(libdeflate_alloc_compressor(own_level(level))), libdeflate_free_compressor), takes_sections_(level < 0) {}
   // Makes a block of at most 0xFF00 bytes of text. sections: of the text, if they are known; the first begins at 0.
   void deflate(std::string_view text, std::span<const TextSection> sections, std::string& block) {
     block.resize(BgzfBlock::most_bytes);

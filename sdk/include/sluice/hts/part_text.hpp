@@ -13,6 +13,7 @@
 #include <memory>
 #include <new>
 #include <optional>
+#include <sluice/allocated.hpp>
 #include <sluice/failure.hpp>
 #include <sluice/file_parts.hpp>
 #include <sluice/hts/bgzf_block.hpp>
@@ -39,7 +40,7 @@ class PartText {
     if (begin.starts_with("\x1f\x8b"))
       inflater_.emplace();
     else if (begin.starts_with("\x28\xb5\x2f\xfd"))
-      zstd_.reset(ZSTD_createDCtx());
+      zstd_.reset(allocated(ZSTD_createDCtx()));
   }
 
   // "": the end. Valid until the next call. Throws Failure::input where the file is damaged or cut.

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <memory>
 #include <new>
+#include <sluice/allocated.hpp>
 #include <sluice/call.hpp>
 #include <sluice/failure.hpp>
 #include <sluice/spill_file.hpp>
@@ -78,7 +79,7 @@ class RecordRunWriter {
 
  private:
   struct Worker {
-    std::unique_ptr<ZSTD_CCtx, std::size_t (*)(ZSTD_CCtx*)> compressor{ZSTD_createCCtx(), ZSTD_freeCCtx};
+    std::unique_ptr<ZSTD_CCtx, std::size_t (*)(ZSTD_CCtx*)> compressor{allocated(ZSTD_createCCtx()), ZSTD_freeCCtx};
     std::string text, stored;
   };
   RecordRun::Block write(Worker& worker) {

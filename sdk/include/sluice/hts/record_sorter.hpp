@@ -13,6 +13,7 @@
 #include <memory>
 #include <new>
 #include <optional>
+#include <sluice/allocated.hpp>
 #include <sluice/call.hpp>
 #include <sluice/hts/record_runs.hpp>
 #include <sluice/hts/run_merge.hpp>
@@ -71,8 +72,7 @@ class RecordSorter {
   class Merger {
    public:
     Merger(const RecordSorter& sorter, std::vector<RecordRun> runs, InMemory in_memory)
-        : sorter_(sorter), inflater_(ZSTD_createDCtx(), ZSTD_freeDCtx), rest_(in_memory == InMemory::too ? sorter.entries_.size() : 0) {
-      if (!inflater_) throw std::bad_alloc();
+        : sorter_(sorter), inflater_(allocated(ZSTD_createDCtx()), ZSTD_freeDCtx), rest_(in_memory == InMemory::too ? sorter.entries_.size() : 0) {
       for (RecordRun& run : runs) readers_.emplace_back(*sorter.file_, std::move(run));
       std::vector<std::optional<std::uint64_t>> keys;
       for (std::size_t run = 0; run <= readers_.size(); ++run) {

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 #include <new>
+#include <sluice/allocated.hpp>
 #include <sluice/call.hpp>
 #include <sluice/failure.hpp>
 #include <sluice/saved_state.hpp>
@@ -64,9 +65,7 @@ class ZstdOutput {
   // One for each thread.
   class Compressor {
    public:
-    Compressor() : context_(ZSTD_createCCtx(), ZSTD_freeCCtx) {
-      if (!context_) throw std::bad_alloc();
-    }
+    Compressor() : context_(allocated(ZSTD_createCCtx()), ZSTD_freeCCtx) {}
     void compress(std::string_view text, int level, std::string& frame) const {
       ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_compressionLevel, level);
       ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_checksumFlag, 1);
