@@ -4,14 +4,23 @@
 
 from xml.sax.saxutils import escape
 
+# Plain classes: viewers of SVG that are no browsers know no variables.
+LIGHT = {"ink": "#1d232b", "quiet": "#59636f", "rule": "#d7dce2", "paper": "#ffffff", "series": ["#2166ac", "#c2571a", "#3b8a4e", "#8a5aa8", "#7a7f87", "#b0902a"]}
+DARK = {"ink": "#e7eaee", "quiet": "#a3acb7", "rule": "#3a424c", "paper": "#14181d", "series": ["#6aa9e6", "#ef9a63", "#78c48a", "#c39be0", "#a9afb8", "#e0c267"]}
+
+
+def _colors(of):
+    series = " ".join(".f%d { fill: %s } .k%d { stroke: %s }" % (i, color, i, color) for i, color in enumerate(of["series"]))
+    return "text { fill: %s } .small { fill: %s } .rule { stroke: %s } .paper { fill: %s }\n%s" % (of["ink"], of["quiet"], of["rule"], of["paper"], series)
+
+
 STYLE = """<style>
-text { font: 13px system-ui, sans-serif; fill: var(--ink) }
-.title { font-size: 15px; font-weight: 600 } .small { font-size: 12px; fill: var(--quiet) }
-svg { --ink: #1d232b; --quiet: #59636f; --rule: #d7dce2; --paper: #ffffff; --s0: #2166ac; --s1: #c2571a; --s2: #3b8a4e; --s3: #8a5aa8; --s4: #7a7f87; --s5: #b0902a }
+text { font: 13px system-ui, sans-serif } .title { font-size: 15px; font-weight: 600 } .small { font-size: 12px }
+%s
 @media (prefers-color-scheme: dark) {
-  svg { --ink: #e7eaee; --quiet: #a3acb7; --rule: #3a424c; --paper: #14181d; --s0: #6aa9e6; --s1: #ef9a63; --s2: #78c48a; --s3: #c39be0; --s4: #a9afb8; --s5: #e0c267 }
+%s
 }
-</style>"""
+</style>""" % (_colors(LIGHT), _colors(DARK))
 WIDTH = 720
 
 
@@ -34,7 +43,7 @@ def figure(number):
 def _frame(title, height, parts):
     return "\n".join(
         ['<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%d" height="%d" role="img">' % (WIDTH, height, WIDTH, height),
-         "<title>%s</title>" % escape(title), STYLE, '<rect width="%d" height="%d" fill="var(--paper)"/>' % (WIDTH, height),
+         "<title>%s</title>" % escape(title), STYLE, '<rect width="%d" height="%d" class="paper"/>' % (WIDTH, height),
          '<text class="title" x="16" y="26">%s</text>' % escape(title)] + parts + ["</svg>", ""])
 
 
@@ -47,7 +56,7 @@ def bars(title, unit, values):
         y = top + i * step
         length = (WIDTH - left - right) * number / most
         parts.append('<text x="%d" y="%d" text-anchor="end">%s</text>' % (left - 8, y + 14, escape(name)))
-        parts.append('<rect x="%d" y="%d" width="%.1f" height="18" rx="2" fill="var(--s%d)"/>' % (left, y, max(length, 1), 0 if name.startswith("sluice") else 4))
+        parts.append('<rect x="%d" y="%d" width="%.1f" height="18" rx="2" class="f%d"/>' % (left, y, max(length, 1), 0 if name.startswith("sluice") else 4))
         parts.append('<text x="%.1f" y="%d">%s</text>' % (left + length + 6, y + 14, figure(number)))
     height = top + len(values) * step + 28
     parts.append('<text class="small" x="%d" y="%d">%s</text>' % (left, height - 10, escape(unit)))
@@ -60,7 +69,7 @@ def stacked(title, rows, series):
     parts = []
     x = left
     for i, name in enumerate(series):
-        parts.append('<rect x="%d" y="42" width="12" height="12" fill="var(--s%d)"/><text x="%d" y="53">%s</text>' % (x, i % 6, x + 17, escape(name)))
+        parts.append('<rect x="%d" y="42" width="12" height="12" class="f%d"/><text x="%d" y="53">%s</text>' % (x, i % 6, x + 17, escape(name)))
         x += 34 + 8 * len(name)
     for i, (name, shares) in enumerate(rows):
         y = top + i * step
@@ -68,7 +77,7 @@ def stacked(title, rows, series):
         x = left
         for s, share in enumerate(shares):
             length = (WIDTH - left - right) * share
-            parts.append('<rect x="%.1f" y="%d" width="%.1f" height="18" fill="var(--s%d)"/>' % (x, y, length, s % 6))
+            parts.append('<rect x="%.1f" y="%d" width="%.1f" height="18" class="f%d"/>' % (x, y, length, s % 6))
             x += length
     return _frame(title, top + len(rows) * step + 16, parts)
 
@@ -86,14 +95,14 @@ def lines(title, x_name, y_name, series, least=None, most=None):
     parts = []
     for i in range(5):
         value = least + (most - least) * i / 4
-        parts.append('<line x1="%d" x2="%d" y1="%.1f" y2="%.1f" stroke="var(--rule)"/>' % (left, WIDTH - right, at_y(value), at_y(value)))
+        parts.append('<line x1="%d" x2="%d" y1="%.1f" y2="%.1f" class="rule"/>' % (left, WIDTH - right, at_y(value), at_y(value)))
         parts.append('<text class="small" x="%d" y="%.1f" text-anchor="end">%s</text>' % (left - 8, at_y(value) + 4, figure(float(value))))
     for x in places:
         parts.append('<text class="small" x="%.1f" y="%d" text-anchor="middle">%s</text>' % (at_x(x), height - bottom + 18, figure(x)))
     for i, (name, points) in enumerate(series):
         points = sorted(points)
-        parts.append('<polyline fill="none" stroke="var(--s%d)" stroke-width="2" points="%s"/>' % (i % 6, " ".join("%.1f,%.1f" % (at_x(x), at_y(y)) for x, y in points)))
-        parts += ['<circle cx="%.1f" cy="%.1f" r="3" fill="var(--s%d)"/>' % (at_x(x), at_y(y), i % 6) for x, y in points]
-        parts.append('<text x="%d" y="%d" fill="var(--s%d)" style="fill: var(--s%d)">%s</text>' % (WIDTH - right + 14, top + 12 + 20 * i, i % 6, i % 6, escape(name)))
+        parts.append('<polyline fill="none" class="k%d" stroke-width="2" points="%s"/>' % (i % 6, " ".join("%.1f,%.1f" % (at_x(x), at_y(y)) for x, y in points)))
+        parts += ['<circle cx="%.1f" cy="%.1f" r="3" class="f%d"/>' % (at_x(x), at_y(y), i % 6) for x, y in points]
+        parts.append('<text x="%d" y="%d" class="f%d">%s</text>' % (WIDTH - right + 14, top + 12 + 20 * i, i % 6, escape(name)))
     parts.append('<text class="small" x="%d" y="%d">%s; vertical: %s</text>' % (left, height - 12, escape(x_name), escape(y_name)))
     return _frame(title, height, parts)

@@ -54,6 +54,8 @@ problem_of() { # NAME KIND: empty where the last run ended as it should
   if [ "$code" = 137 ]; then echo "hangs"; return; fi
   # The C library ends a process itself where it gets no memory for the end of a thread.
   if [ "$code" -gt 128 ] && grep -q "^Fatal glibc error: .*out of memory" said.txt; then return; fi
+  # So does the loader, with this code.
+  if [ "$code" = 127 ] && grep -q "out of memory\|cannot allocate memory" said.txt; then return; fi
   if [ "$code" -gt 128 ]; then echo "crashes ($code)"; return; fi
   while read -r file; do
     name=${file##*/}
