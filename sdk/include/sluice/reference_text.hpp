@@ -40,6 +40,18 @@ namespace sluice {
 inline constexpr std::array<char, 256> reference_first_bases = letter_table(iupac_letters, "ACGTTAAACCGAAACA", '\0');
 inline constexpr std::array<char, 256> reference_bases_or_n = letter_table(iupac_letters, "ACGTTNNNNNNNNNNN", '\0');
 
+namespace reference_text_detail {
+struct File {
+  std::string path;
+  char* memory = nullptr;
+  int descriptor = -1;
+  std::int64_t bytes = 0, changed_s = 0, changed_ns = 0;
+  const std::array<char, 256>* letters = nullptr;
+  std::span<const std::int64_t> first_byte, line_bases, line_bytes;
+  std::vector<std::uint8_t*> states;
+};
+}  // namespace reference_text_detail
+
 class ReferenceText {
  public:
   // Bases are read in blocks of so many, counted from the contig's first.
@@ -128,15 +140,7 @@ class ReferenceText {
  private:
   static constexpr std::int64_t blocks_at_once = 128;  // 1 MiB: working memory of a thread
 
-  struct File {
-    std::string path;
-    char* memory = nullptr;
-    int descriptor = -1;
-    std::int64_t bytes = 0, changed_s = 0, changed_ns = 0;
-    const std::array<char, 256>* letters = nullptr;
-    std::span<const std::int64_t> first_byte, line_bases, line_bytes;
-    std::vector<std::uint8_t*> states;
-  };
+  using File = reference_text_detail::File;
 
   template <class Number>
   static Number number_of(const Batch& reference, std::string_view key) {
