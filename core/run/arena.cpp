@@ -65,7 +65,10 @@ void throw_unless_threads_start(int threads) {
 class ThreadShare {
  public:
   explicit ThreadShare(int threads) : threads_(threads) { change(threads_); }
+  // Never gives it back.
+  void leave() { is_left_ = true; }
   ~ThreadShare() {
+    if (is_left_) return;
     try {
       change(-threads_);
     } catch (const std::bad_alloc&) {  // the limit stays higher than it has to be
@@ -87,6 +90,7 @@ class ThreadShare {
     limit = std::move(next);
   }
   const int threads_;
+  bool is_left_ = false;
 };
 
 // Knows which threads are the arena's, and gives them the C locale for as long as they are.
@@ -119,12 +123,17 @@ struct Arena::Implementation {
         arena(threads, 1),
         ahead(threads - 1 + threads_beside, threads_beside, tbb::task_arena::priority::high),
         members(initialized(arena)) {
-    ahead.initialize();
+    initialized(ahead);
     start_workers(threads);
   }
   // An observer that fails to make its arena would crash in its destructor; an arena that can't be made only throws.
-  static tbb::task_arena& initialized(tbb::task_arena& arena) {
-    arena.initialize();
+  tbb::task_arena& initialized(tbb::task_arena& arena) {
+    try {
+      arena.initialize();
+    } catch (const std::bad_alloc&) {
+      share.leave();  // oneTBB keeps a lock then, for which its limit would wait for ever
+      throw;
+    }
     return arena;
   }
   // oneTBB starts its threads when there is work for them. They are started here, where a failure ends the run before it has begun.
@@ -146,7 +155,7 @@ struct Arena::Implementation {
       throw_no_threads(error.what());
     }
   }
-  const ThreadShare share;       // --threads may exceed the cores (tests of order and races do that)
+  ThreadShare share;             // --threads may exceed the cores (tests of order and races do that)
   tbb::task_arena arena, ahead;  // the same threads
   Members members;
 };

@@ -56,11 +56,17 @@ class Engine:
         return json.loads(_l.taken_text(_l.lib.sluice_engine_describe(self.handle)) or "{}")
 
 
+def plain(value: Any) -> Any:
+    """The number that a number of numpy is; all else as it is."""
+    return value.item() if hasattr(value, "item") and getattr(value, "shape", None) == () else value
+
+
 def value_text(value: Any) -> str:
     """A parameter's value as the command line has it."""
+    value = plain(value)
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, (str, os.PathLike)):
+    if isinstance(value, (str, bytes, os.PathLike)):
         return os.fspath(value) if isinstance(os.fspath(value), str) else os.fsdecode(value)
     return str(value)
 
@@ -70,7 +76,8 @@ def settings_array(values: Mapping[str, Any]) -> tuple[Any, int]:
     for name, value in values.items():
         if value is None:
             continue
-        for one in value if isinstance(value, (list, tuple)) else [value]:
+        is_one = isinstance(value, (str, bytes, os.PathLike)) or not hasattr(value, "__iter__") or getattr(value, "shape", None) == ()
+        for one in [value] if is_one else value:
             pairs.append(_l.Setting(name.encode(), value_text(one).encode("utf-8", "surrogateescape")))
     return (_l.Setting * max(len(pairs), 1))(*pairs), len(pairs)
 

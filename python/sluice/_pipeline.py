@@ -9,18 +9,22 @@ import os
 from typing import Any, Callable, Iterable, Mapping
 
 from . import _run, _stream
-from ._engine import value_text
+from ._engine import plain, value_text
 from ._errors import Problem
 from ._stage import Stage
 
 
 def _toml(value: Any) -> str:
+    value = plain(value)
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, (int, float)):
         return repr(value)
     if isinstance(value, (str, os.PathLike)):
-        return json.dumps(value_text(value), ensure_ascii=False).replace("\x7f", "\\u007f")
+        text = value_text(value)
+        if not text.isprintable() and any("\ud800" <= letter <= "\udfff" for letter in text):
+            raise ValueError(f"{value!r} is no text of UTF-8, which pipelines are: give it to run() as a parameter")
+        return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
     if isinstance(value, Mapping):
         return "{ " + ", ".join(f"{_key(key)} = {_toml(item)}" for key, item in value.items()) + " }"
     return "[" + ", ".join(_toml(item) for item in value) + "]"

@@ -8,6 +8,7 @@ import ctypes
 import inspect
 import itertools
 import json
+import operator
 import os
 import pathlib
 import threading
@@ -32,6 +33,23 @@ def _arrow_type(kind: str) -> Any:
     return getattr(pyarrow, _ARROW_TYPES[kind])()
 
 
+_exceptions = itertools.count(1)
+
+
+def _row_numbers(rows: Any, count: int) -> list[int]:
+    """A number, numbers or a mask, as numbers."""
+    if isinstance(rows, bool):
+        raise TypeError("True and False are no rows: give a mask of all rows, or numbers")
+    if not hasattr(rows, "__iter__"):
+        return [operator.index(rows)]
+    listed = rows.to_pylist() if hasattr(rows, "to_pylist") else list(rows)
+    if not listed or type(listed[0]).__name__ not in ("bool", "bool_"):
+        return [operator.index(row) for row in listed]
+    if len(listed) != count:
+        raise ValueError(f"a mask of {len(listed)} rows for a batch of {count}")
+    return [row for row, is_bad in enumerate(listed) if is_bad]
+
+
 class Rows(Batch):
     """What a stage's function gets: the needed columns of a batch's rows. batch["name"] is a pyarrow array, batch.numpy("name") a numpy view. Both stay
     valid as long as somebody has them.
@@ -47,22 +65,26 @@ class Rows(Batch):
         return numpy.ones(len(self), bool) if self._ok is None else self._ok
 
     def fail(self, rows: int | Iterable[int], reason: str) -> None:
-        """These rows are bad from here on, for one of the stage's reasons: later stages skip them, and the account names them."""
+        """These rows are bad from here on, for one of the stage's reasons: later stages skip them, and the account names them. rows: a number, numbers,
+        or a mask (a bool for each row of the batch).
+        """
         if not self._open:
             raise ValueError("the call has ended")
         if reason not in self._reasons:
             raise ValueError(f"'{reason}' is no reason of this stage: declare it in reasons={{...}}")
         number = self._reasons.index(reason)
-        for row in [rows] if isinstance(rows, int) else rows:
-            if not self._fail_row(int(row), number):
+        for row in _row_numbers(rows, len(self)):
+            if not 0 <= row < len(self) or not self._fail_row(row, number):
                 raise IndexError(f"row {row} of {len(self)}")
 
     def _fail_row(self, row: int, reason: int) -> bool:
         return _l.lib.sluice_rows_fail(self._output, row, reason) == _l.OK
 
     def log(self, line: str, level: str = "info") -> None:
-        """Says a line in the run's log; level: info, warning or error."""
-        _l.lib.sluice_rows_log(self._output, {"info": _l.LOG_INFO, "warning": _l.LOG_WARNING, "error": _l.LOG_ERROR}[level], str(line).encode())
+        """Says a line in the run's log; level: info, warning or error. ValueError behind the call that these rows are of."""
+        if not self._open:
+            raise ValueError("the call of these rows has ended")
+        _l.lib.sluice_rows_log(self._output, {"info": _l.LOG_INFO, "warning": _l.LOG_WARNING, "error": _l.LOG_ERROR}[level], str(line).encode("utf-8", "replace"))
 
 
 class Stage:
@@ -81,6 +103,7 @@ class Stage:
         self.optional = {column["name"] for column in description["gives"] if column.get("optional")}
         self.reasons = [reason["code"] for reason in description["reasons"]]
         self.last_exception: BaseException | None = None
+        self.last_said, self.last_number = "", 0  # of it, as the library passes it on; how many exceptions of stages there were
         self._instances: dict[int, dict[str, Any]] = {}
         self._numbers = itertools.count(1)
         self._functions: Any = None
@@ -212,7 +235,9 @@ class Stage:
         where = traceback.extract_tb(exception.__traceback__)
         place = f"{where[-1].filename}:{where[-1].lineno}: " if where else ""
         error.contents.code = _l.ERROR_INTERNAL
-        error.contents.message = (place + lines).encode()[:1023]
+        said = (place + lines).encode("utf-8", "replace")[:1023]
+        error.contents.message = said
+        self.last_said, self.last_number = said.decode("utf-8", "ignore"), next(_exceptions)
         error.contents.remedy = b""
         return _l.ERROR_INTERNAL
 
@@ -235,10 +260,9 @@ def _nothing(kind: Any, rows: int) -> Any:
 
 def exception_of(error: Error) -> BaseException | None:
     """What a stage in Python raised, if that is what the error says."""
-    for stage in Stage._ever:
-        raised = stage.last_exception
-        if raised is not None and error.message and str(error.message).endswith("".join(traceback.format_exception_only(raised)).strip()[-200:]):
-            return raised
+    for stage in sorted(Stage._ever, key=lambda one: one.last_number, reverse=True):
+        if stage.last_exception is not None and error.message and stage.last_said[-200:] in str(error.message):
+            return stage.last_exception
     return None
 
 
@@ -261,7 +285,9 @@ def _parameters(function: Callable[..., Any], helps: Mapping[str, Any]) -> list[
             kind = next(one for one in typing.get_args(kind) if one is not type(None))
         entry: dict[str, Any] = {"name": parameter.name}
         if typing.get_origin(kind) is typing.Literal:
-            entry.update(type="choice", choices=[str(choice) for choice in typing.get_args(kind)])
+            if not all(isinstance(choice, str) for choice in typing.get_args(kind)):
+                raise TypeError(f"parameter '{parameter.name}': the choices of {kind} must be str")
+            entry.update(type="choice", choices=list(typing.get_args(kind)))
         else:
             names = {bool: "bool", int: "int", float: "float", str: "string", pathlib.Path: "path"}
             if kind not in names:

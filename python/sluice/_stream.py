@@ -154,6 +154,8 @@ def stream(
     """
     if failed_rows not in ("drop", "keep"):
         raise ValueError(f"failed_rows is 'drop' or 'keep', not {failed_rows!r}")
+    if depth < 1:
+        raise ValueError(f"depth is at least 1, not {depth}")
     given, options = split_options(arguments, parameters)
     wish = {"stage": stage, "columns": columns, "failed_rows": failed_rows, "write": write, "depth": depth}
     handle = RunHandle(pipeline, given, options=options, changes=set, plugin_dir=plugin_dir, stream=wish)

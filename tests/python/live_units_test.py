@@ -432,6 +432,7 @@ class Small(unittest.TestCase):
     def test_pores_of_flow_cells(self):
         codes = ("FLO-MIN106", "FLO-MIN106D", "FLO-PRO002", "FLO-MIN114", "FLO-PRO114M", "FLO-FLG114", "FLO-MIN004RA", "FLO-PRO004RA", "", "FLO-MINSP6")
         self.assertEqual([pore_of(code) for code in codes], ["r9", "r9", "r9", "r10", "r10", "r10", "rna004", "rna004", "auto", "auto"])
+        self.assertEqual({pore_of(code) for code in ("FLO-MIN107", "FLO-MIN111", "FLO-MIN112", "FLO-PRO112")}, {"auto"})
 
     def test_options_of_the_pipeline(self):
         self.assertEqual(pipeline_arguments(["--target", "a.fa", "--flank=500", "--decide-early", "--set", "x=1", "--set", "y=2"]),

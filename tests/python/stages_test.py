@@ -80,7 +80,15 @@ class Stages(unittest.TestCase):
     def test_rows_that_fail(self):
         @sluice.stage(needs={"bases": "utf8"}, gives={"n": "i32"}, reasons={"odd": "an odd row"})
         def odd_rows(batch):
-            batch.fail(range(1, len(batch), 2), "odd")
+            numbers = numpy.arange(len(batch))
+            if len(batch) > 1:
+                batch.fail(numbers[1], "odd")
+            for rows in (numbers % 2 == 1, list(numbers % 2 == 1), pyarrow.array(numbers % 2 == 1), range(1, len(batch), 2)):
+                batch.fail(rows, "odd")
+            for wrong, error in ((-1, IndexError), (len(batch), IndexError), ([True], IndexError if len(batch) == 1 else ValueError), (True, TypeError)):
+                if len(batch) > 1:
+                    with self.assertRaises(error):
+                        batch.fail(wrong, "odd")
             return numpy.arange(len(batch), dtype="i4")
 
         @sluice.stage(needs={"n": "i32"}, gives={"m": "i32"})
@@ -96,7 +104,7 @@ class Stages(unittest.TestCase):
     def test_an_exception_ends_the_run_and_is_its_cause(self):
         @sluice.stage(needs={"bases": "utf8"}, gives={"n": "i32"})
         def raising(batch):
-            raise KeyError("no such thing")
+            raise KeyError("no such thing" * 1000)
 
         with self.assertRaises(sluice.StageError) as caught:
             around(raising, "n").run()
@@ -141,6 +149,11 @@ class Stages(unittest.TestCase):
         stage = sluice.stage(lambda batch: None, id="odd", needs={}, gives={"n": "int"})
         with self.assertRaisesRegex(sluice.UsageError, "unknown type 'int'"):
             stage.register()
+        def choosing(batch, k: Literal[1, 2] = 1):
+            return [k] * len(batch)
+
+        with self.assertRaisesRegex(TypeError, "must be str"):
+            sluice.stage(choosing, id="odd", needs={}, gives={"n": "i32"})
         needing = sluice.stage(lambda batch: None, id="needing", needs={"nothing": "utf8"}, gives={"n": "i32"})
         self.assertIn("needs column 'nothing'", str(around(needing, "n").check()[0]))
 
@@ -165,6 +178,30 @@ class Stages(unittest.TestCase):
         self.assertEqual(sorted(text for array in kept for text in array.to_pylist()), sorted(bases))
         with self.assertRaisesRegex(ValueError, "the call has ended"):
             with_view[0].fail(0, "x")
+        with self.assertRaisesRegex(ValueError, "the call of these rows has ended"):
+            with_view[0].log("late")
+
+    def test_numbers_of_numpy_are_parameters(self):
+        seen = set()
+
+        @sluice.stage(needs={"bases": "utf8"}, gives={"n": "f64"})
+        def scaled(batch, factor: float, shift: int, doubled: bool):
+            seen.add((factor, shift, doubled))
+            return [factor] * len(batch)
+
+        around(scaled, "n", factor=numpy.float64(0.5), shift=numpy.int32(-3), doubled=numpy.bool_(True)).run()
+        self.assertEqual(seen, {(0.5, -3, True)})
+
+    def test_text_that_is_not_utf8_is_told_all_the_same(self):
+        @sluice.stage(needs={"bases": "utf8"}, gives={"n": "i32"})
+        def unsayable(batch):
+            batch.log("from \udcff")
+            raise ValueError("bad name \udcff")
+
+        with self.assertRaisesRegex(sluice.StageError, "bad name"):
+            around(unsayable, "n").run()
+        with self.assertRaisesRegex(ValueError, "no text of UTF-8"):
+            around(unsayable, "n", output="\udcff.tsv").to_toml()
 
     def test_a_reader_that_holds_the_interpreter_waits_without_it(self):
         """duckdb and polars take batches with the interpreter's lock held, which the stage needs."""

@@ -129,7 +129,7 @@ void BigWig::begin_contig(std::string_view name) {
   const auto found = places_.find(name);
   if (found == places_.end())
     throw Failure::input("there are sites on '" + std::string(name) + "', whose length is not known", "give the reference of the alignments");
-  if (std::find(seen_.begin(), seen_.end(), found->second) != seen_.end())
+  if (!seen_once_.insert(found->second).second)
     throw Failure::input("sites on '" + std::string(name) + "' come again after those of another contig", "sort the alignments by position");
   seen_.push_back(found->second);
 }
@@ -267,6 +267,7 @@ void BigWig::save(StateWriter& to) const {
 
 void BigWig::restore(StateReader& from) {
   seen_ = from.values<std::uint32_t>();
+  seen_once_ = {seen_.begin(), seen_.end()};
   section_ = from.values<Value>();
   index_ = from.values<IndexedBlock>();
   for (IndexedBlock& block : index_) block.place = sections_.append(from.text());

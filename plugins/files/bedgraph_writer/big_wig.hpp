@@ -12,6 +12,7 @@
 #include <sluice/spill_file.hpp>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <vector>
 
 namespace sluice::bedgraph_writer {
@@ -76,6 +77,7 @@ class BigWig {
   // In the file contigs have the numbers in whose order their values came, as its trees are sorted by them.
   std::vector<ContigLength> contigs_;
   std::map<std::string, std::uint32_t, std::less<>> places_;  // in contigs_
+  std::unordered_set<std::uint32_t> seen_once_;               // the same as seen_, to be looked up
   std::vector<std::uint32_t> seen_;                           // of these numbers: places in contigs_; the last one is that whose values come
   std::vector<Value> section_;
   SpillFile sections_;

@@ -72,6 +72,13 @@ class Contigs {
     const auto found = bases_.find(name);
     return found == bases_.end() ? std::string_view() : found->second;
   }
+  // The longest contig's name, and its length; "" and 0 where there is none.
+  std::pair<std::string_view, std::size_t> longest() const {
+    std::pair<std::string_view, std::size_t> found;
+    for (const auto& [name, bases] : bases_)
+      if (bases.size() > found.second) found = {name, bases.size()};
+    return found;
+  }
 
  private:
   ReferenceText reference_;

@@ -3,19 +3,15 @@
 #pragma once
 // The sink of nanocompore's database.
 
-#include <fcntl.h>
-
-#include <algorithm>
-#include <cerrno>
 #include <cstring>
 #include <limits>
 #include <map>
 #include <optional>
 #include <set>
-#include <sluice/file_descriptor.hpp>
 #include <sluice/kmer_model.hpp>
 #include <sluice/stage.hpp>
 #include <sluice/staged_file.hpp>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,7 +19,7 @@
 #include "event_alignment_writer/alignment_rows.hpp"
 #include "event_alignment_writer/nanocompore.hpp"
 #include "event_alignment_writer/refusals.hpp"
-#include "event_alignment_writer/sqlite_file.hpp"
+#include "event_alignment_writer/sqlite_database.hpp"
 
 namespace sluice::event_alignment_writer {
 
@@ -54,11 +50,18 @@ class NanocomporeDatabase {
       : reference_(setup.resource("reference")), contigs_(reference_), k_(kmer_size(setup.resource("model"))), file_(setup, p.output) {
     if (file_.path() == "-" || is_special_file(file_.path()))
       throw Failure::usage("a database can't be written to '" + p.output + "'", "give --output the name of a file");
-    descriptor_ = FileDescriptor(::open(file_.path().c_str(), O_WRONLY | O_CLOEXEC));
-    if (!descriptor_.is_open()) throw Failure::output("'" + p.output + "' can't be written: " + std::strerror(errno), "check the folder");
-    pages_.emplace(descriptor_.number());
-    reads_.emplace(*pages_);
-    signal_.emplace(*pages_);
+    // A read has two numbers for each base of it. The longest transcripts that are known have some 350,000.
+    constexpr std::size_t longest = 2'000'000;
+    if (const auto [name, bases] = contigs_.longest(); bases > longest)
+      throw Failure::usage("nanocompore's database has " + std::to_string(8 * bases) + " bytes for each read on '" + std::string(name) + "', of " +
+                               std::to_string(bases) + " bases",
+                           "align the reads to transcripts, and give --reference these");
+    database_.emplace(file_.path());
+    database_->run(
+        "CREATE TABLE transcripts(name TEXT NOT NULL, id INTEGER NOT NULL, PRIMARY KEY(name));"
+        "CREATE TABLE reads(read TEXT NOT NULL, id INTEGER NOT NULL, invalid_kmers REAL);"
+        "CREATE TABLE signal_data(transcript_id INTEGER NOT NULL, read_id INTEGER NOT NULL, intensity BLOB, dwell BLOB)");
+    tables_.emplace(*database_);
   }
 
   // The positions of each row, as bytes, behind the number of those that are valid.
@@ -83,49 +86,33 @@ class NanocomporeDatabase {
     for (std::int64_t row = 0; row < in.rows(); ++row)
       if (in.ok(row) && bytes[row].size() > sizeof(std::uint32_t)) add_read(call, contigs[row], names[row], bytes[row]);
     constexpr std::size_t bytes_of_node = 96;
-    call.keeps(seen_.size() * bytes_of_node + entries_.size() * sizeof(Entry));
+    call.keeps(seen_.size() * bytes_of_node);
     say_written(call, in);
   }
 
   void finish(const Call& call, Output&) {
-    std::vector<std::string> by_name, by_read, by_transcript;
-    SqliteTable transcripts(*pages_);
-    std::vector<std::string_view> in_order(transcripts_.size());
-    for (const auto& [name, id] : transcripts_) {
-      in_order[static_cast<std::size_t>(id) - 1] = name;
-      by_name.push_back(SqliteRecord().text(name).integer(id).bytes());  // a transcript's id is its row
-    }
-    for (std::size_t i = 0; i < in_order.size(); ++i) transcripts.add(SqliteRecord().text(in_order[i]).integer(static_cast<std::int64_t>(i) + 1));
-    for (std::int64_t read = 0; read < reads_->rows(); ++read) by_read.push_back(SqliteRecord().integer(read).integer(read + 1).bytes());
-    std::sort(entries_.begin(), entries_.end());
-    for (const auto& [transcript, read] : entries_)
-      by_transcript.push_back(SqliteRecord().integer(transcript).integer(read).integer(read + 1).bytes());  // a row for each read
-    std::vector<SqliteObject> objects = {
-        {"table", "transcripts", "transcripts", transcripts.finish(),
-         "CREATE TABLE transcripts(name TEXT NOT NULL, id INTEGER NOT NULL, PRIMARY KEY(name))"},
-        {"index", "sqlite_autoindex_transcripts_1", "transcripts", add_sqlite_index(*pages_, by_name), ""},
-        {"table", "reads", "reads", reads_->finish(), "CREATE TABLE reads(read TEXT NOT NULL, id INTEGER NOT NULL, invalid_kmers REAL)"},
-        {"table", "signal_data", "signal_data", signal_->finish(),
-         "CREATE TABLE signal_data(transcript_id INTEGER NOT NULL, read_id INTEGER NOT NULL, intensity BLOB, dwell BLOB)"},
-        {"index", "reads_id_index", "reads", add_sqlite_index(*pages_, by_read), "CREATE INDEX reads_id_index ON reads (id)"},
-        {"index", "signal_data_index", "signal_data", add_sqlite_index(*pages_, by_transcript),
-         "CREATE INDEX signal_data_index ON signal_data (transcript_id, read_id)"}};
-    finish_sqlite_file(*pages_, objects);
-    if (const int error = descriptor_.close(); error != 0)
-      throw Failure::output("the database can't be written: " + std::string(std::strerror(error)), "free space or write elsewhere");
+    tables_.reset();
+    database_->run("CREATE INDEX reads_id_index ON reads (id); CREATE INDEX signal_data_index ON signal_data (transcript_id, read_id)");
+    database_->close();
     file_.close();
     call.count("transcripts", static_cast<double>(transcripts_.size()));
   }
 
  private:
-  using Entry = std::pair<std::int64_t, std::int64_t>;  // transcript and read
+  struct Tables {
+    explicit Tables(SqliteDatabase& database)
+        : transcripts(database, "transcripts", 2), reads(database, "reads", 3), signal(database, "signal_data", 4) {}
+    SqliteDatabase::Table transcripts, reads, signal;
+  };
   struct Scratch {
     EventCollapse collapse;
     std::vector<CollapsedPosition> positions;
   };
 
   void add_read(const Call& call, std::string_view contig, std::string_view name, std::string_view bytes) {
-    const std::int64_t transcript = transcripts_.emplace(contig, static_cast<std::int64_t>(transcripts_.size()) + 1).first->second;
+    const auto [known, is_new] = transcripts_.emplace(contig, static_cast<std::int64_t>(transcripts_.size()) + 1);
+    const std::int64_t transcript = known->second;
+    if (is_new) tables_->transcripts.add({contig, transcript});
     if (!seen_.emplace(transcript, name).second) return call.account(Reason::second_alignment, 1, std::string(name));
     std::uint32_t valid = 0;
     std::memcpy(&valid, bytes.data(), sizeof valid);
@@ -139,25 +126,20 @@ class NanocomporeDatabase {
       seconds[static_cast<std::size_t>(one.position)] = one.seconds;
     }
     const double span = positions.back().position - positions.front().position + 1;
-    const std::int64_t read = reads_->rows();
-    reads_->add(SqliteRecord().text(name).integer(read).real((span - valid) / span));
-    const auto blob = [](const std::vector<float>& values) {
-      return std::string_view(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float));
-    };
-    signal_->add(SqliteRecord().integer(transcript).integer(read).blob(blob(intensity)).blob(blob(seconds)));
-    entries_.emplace_back(transcript, read);
+    const std::int64_t read = reads_++;
+    tables_->reads.add({name, read, (span - valid) / span});
+    tables_->signal.add({transcript, read, std::span<const float>(intensity), std::span<const float>(seconds)});
   }
 
   Batch reference_;
   Contigs contigs_;
   std::uint32_t k_;
   OutputFile file_;
-  FileDescriptor descriptor_;
-  std::optional<SqlitePages> pages_;
-  std::optional<SqliteTable> reads_, signal_;
+  std::optional<SqliteDatabase> database_;
+  std::optional<Tables> tables_;
+  std::int64_t reads_ = 0;
   std::map<std::string, std::int64_t, std::less<>> transcripts_;
   std::set<std::pair<std::int64_t, std::string>> seen_;
-  std::vector<Entry> entries_;
   Workspaces<Scratch> scratch_;
 };
 

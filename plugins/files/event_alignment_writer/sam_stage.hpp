@@ -167,7 +167,7 @@ class EventSam {
   bool parse(Workspace& workspace, bam1_t& record) const {
     workspace.line.l = 0;
     if (kputsn(workspace.text.data(), workspace.text.size() - 1, &workspace.line) < 0) throw no_memory();  // without the newline
-    return sam_parse1(&workspace.line, header_.get(), &record) >= 0;
+    return hts::with_memory([&] { return sam_parse1(&workspace.line, header_.get(), &record); }) >= 0;
   }
 
   static bool tag(const Alignment& alignment, Workspace& workspace, bam1_t& record) {

@@ -223,8 +223,7 @@ class ModbamWriter {
                            "give `alignments`, or the resource index");
     const std::string text = hts::contig_lines(minimizer_index_view(setup.resource("index")));
     hts::Header header(allocated(sam_hdr_init()));
-    if (sam_hdr_add_lines(header.get(), text.data(), text.size()) != 0)
-      throw Failure::output("cannot make a header of the contigs", "contig names must be valid in SAM");
+    if (hts::add_header_lines(*header, text) != 0) throw Failure::output("cannot make a header of the contigs", "contig names must be valid in SAM");
     return header;
   }
   // `input`: @RG and @PG lines of the reads' files, which the first batch brings; "" where alignments have a header.
@@ -232,7 +231,7 @@ class ModbamWriter {
     if (std::exchange(begun_, true)) return;
     hts::refuse_two_samples(input);
     hts::Header header(allocated(sam_hdr_dup(header_.get())));
-    if (!input.empty() && sam_hdr_add_lines(header.get(), input.data(), input.size()) != 0)
+    if (!input.empty() && hts::add_header_lines(*header, input) != 0)
       throw Failure::output("cannot make the header of '" + output_name_ + "'", "the headers of the reads' files must be valid");
     const std::string what = what_is_called() + " in MM and ML (modbam_writer)";
     if (!hts::add_program(*header, plugin_version, what, command_)) throw Failure::input("the header for '" + output_name_ + "' takes no @PG line");

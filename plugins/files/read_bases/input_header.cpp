@@ -29,9 +29,7 @@ std::string with_field(std::string_view line, std::string_view name, std::string
 }  // namespace
 
 void InputHeader::add(sam_hdr_t& header) {
-  const char* const lines = sam_hdr_str(&header);
-  if (lines == nullptr) return;
-  std::string_view text(lines, sam_hdr_length(&header));
+  std::string_view text = hts::header_text(header);
   std::vector<std::string_view> programs;
   while (!text.empty()) {
     const std::string_view line = text.substr(0, text.find('\n'));

@@ -38,8 +38,7 @@ AlignmentRecords::AlignmentRecords(const Setup& setup, const Parameters& paramet
       contigs_(allocated(sam_hdr_init())) {
   options_.read_group = parse_read_group(parameters.read_group).id;
   const std::string lines = hts::contig_lines(index_);
-  if (sam_hdr_add_lines(contigs_.get(), lines.data(), lines.size()) != 0)
-    throw Failure::output("cannot make a header of the contigs", "contig names must be valid in SAM");
+  if (hts::add_header_lines(*contigs_, lines) != 0) throw Failure::output("cannot make a header of the contigs", "contig names must be valid in SAM");
 }
 
 void AlignmentRecords::process(const Call& call, const Batch& in, Output& out) {

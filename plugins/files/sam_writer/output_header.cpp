@@ -13,7 +13,7 @@ namespace sluice::sam_writer {
 namespace {
 
 void add_lines(sam_hdr_t& header, std::string_view lines, const std::string& what, const std::string& remedy) {
-  if (!lines.empty() && sam_hdr_add_lines(&header, lines.data(), lines.size()) != 0) throw Failure::output("cannot make a header of " + what, remedy);
+  if (!lines.empty() && hts::add_header_lines(header, lines) != 0) throw Failure::output("cannot make a header of " + what, remedy);
 }
 
 // Lines of the input that go into the header.
@@ -39,7 +39,7 @@ std::string header_text(const HeaderParts& parts) {
             "repair their headers: samtools reheader");
   if (!hts::add_program(*header, std::string(parts.version), "", parts.command))
     throw Failure::output("the header takes no @PG line", "repair the headers of the reads' files: samtools reheader");
-  return {sam_hdr_str(header.get()), sam_hdr_length(header.get())};
+  return std::string(hts::header_text(*header));
 }
 
 }  // namespace sluice::sam_writer

@@ -207,7 +207,8 @@ bool BamRecords::make(sam_hdr_t& header, std::string_view lines, std::span<const
     const std::string_view line = lines.substr(0, lines.find('\n'));
     lines.remove_prefix(std::min(line.size() + 1, lines.size()));
     line_.l = 0;
-    if (kputsn(line.data(), line.size(), &line_) < 0 || sam_parse1(&line_, &header, record_.get()) < 0) return false;
+    const auto parse = [&] { return kputsn(line.data(), line.size(), &line_) < 0 ? -1 : sam_parse1(&line_, &header, record_.get()); };
+    if (hts::with_memory(parse) < 0) return false;
     if ((i < tags.size() && !append_tags(tags[i])) || !take(*record_)) return false;
   }
   return true;

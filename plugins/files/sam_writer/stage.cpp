@@ -141,7 +141,7 @@ class SamWriter {
     if (p.ds && setup.available("difference_text")) options_.text = TagText::difference_and_shifts;
     if (p.md && setup.available("mismatch_text")) options_.text = TagText::mismatches;
     make_header("");  // so that what is wrong with the options is said before there are reads
-    if (sam_hdr_add_lines(contigs_.get(), contig_lines_.data(), contig_lines_.size()) != 0)
+    if (hts::add_header_lines(*contigs_, contig_lines_) != 0)
       throw Failure::output("cannot make the header of '" + path_ + "'", "contig names must be valid in SAM");
     if (form_ != Form::sam) hts::refuse_unless_bam_holds(*contigs_);
     if (form_ == Form::sam) sam_.emplace(setup, path_);
@@ -231,7 +231,7 @@ class SamWriter {
     const std::string text = make_header(input);
     if (sam_) return sam_->header(text);
     header_.reset(allocated(sam_hdr_init()));
-    if (sam_hdr_add_lines(header_.get(), text.data(), text.size()) != 0) throw Failure::output("cannot make the header of '" + path_ + "'");
+    if (hts::add_header_lines(*header_, text) != 0) throw Failure::output("cannot make the header of '" + path_ + "'");
     if (sort_) {
       const auto format = form_ == Form::cram ? hts::AlignmentFormat::cram : hts::AlignmentFormat::bam;
       sorted_.emplace(call, hts::SortedAlignments::Options{.path = path_, .format = format, .fasta = fasta_, .level = level_}, *header_);

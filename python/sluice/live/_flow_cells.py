@@ -6,13 +6,14 @@ from __future__ import annotations
 
 from typing import Any
 
-_R10 = ("112", "114", "114M", "114HD")
+# R10.4 (112), R10.3 (111) and R9.5 (107) have no model here.
+_R10 = ("114", "114M", "114HD")
 _RNA004 = ("004RA",)
-_R9 = ("001", "002", "103", "106", "106D", "107", "111")
+_R9 = ("001", "002", "103", "106", "106D")
 
 
 def pore_of(product_code: str) -> str:
-    """"r9", "r10" or "rna004"; "auto": the code does not say. FLO-MIN114 and FLO-PRO114M are R10.4.1, FLO-MIN106 and FLO-PRO002 R9.4.1, FLO-MIN004RA and
+    """"r9", "r10" or "rna004"; "auto": the code does not say, or names a pore that has no model here. FLO-MIN114 and FLO-PRO114M are R10.4.1, FLO-MIN106 and FLO-PRO002 R9.4.1, FLO-MIN004RA and
     FLO-PRO004RA RNA004."""
     code = product_code.upper()
     return next((pore for pore, endings in (("r10", _R10), ("rna004", _RNA004), ("r9", _R9)) if code.endswith(endings)), "auto")

@@ -54,7 +54,7 @@ inline void add_missing_lines(sam_hdr_t& header, sam_hdr_t& from, const char* ty
     const char* id = sam_hdr_line_name(&from, type, i);
     Line line;
     if (id == nullptr || sam_hdr_line_index(&header, type, id) >= 0 || sam_hdr_find_line_pos(&from, type, i, &line) != 0) continue;
-    if (sam_hdr_add_lines(&header, line.s, line.l) != 0)
+    if (add_header_lines(header, {line.s, line.l}) != 0)
       throw Failure::input(std::string("a @") + type + " line with ID '" + id + "' can't be added");
   }
 }
@@ -107,7 +107,7 @@ inline Header header_of_inputs(const std::string& inputs, std::vector<std::strin
 
 // As it stands in SAM. A BAM file may name its contigs outside of the header's text; SAM has no other place for them.
 inline std::string sam_header_text(sam_hdr_t& header) {
-  std::string text(sam_hdr_str(&header), sam_hdr_length(&header));
+  std::string text(header_text(header));
   if (sam_hdr_count_lines(&header, "SQ") > 0) return text;
   for (int contig = 0; contig < sam_hdr_nref(&header); ++contig)
     text += std::string("@SQ\tSN:") + sam_hdr_tid2name(&header, contig) + "\tLN:" + std::to_string(sam_hdr_tid2len(&header, contig)) + "\n";

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <limits>
 #include <sluice/failure.hpp>
+#include <sluice/hts/handles.hpp>
 #include <string>
 #include <string_view>
 
@@ -42,9 +43,9 @@ inline void refuse_header_text(std::uint64_t bytes) {
 
 inline std::string bam_header_bytes(sam_hdr_t& header) {
   refuse_unless_bam_holds(header);
-  refuse_header_text(sam_hdr_length(&header));
+  const std::string_view text = header_text(header);
+  refuse_header_text(text.size());
   std::string bytes("BAM\1", 4);
-  const std::string_view text(sam_hdr_str(&header), sam_hdr_length(&header));
   append_u32(bytes, text.size());
   bytes += text;
   const int contigs = sam_hdr_nref(&header);

@@ -44,9 +44,8 @@ inline std::string basecall_model_of(const std::string& path) {
   if (names_descriptor(path) || !is_regular(path)) return {};
   if (const File file = open_file(path); file && (file->format.format == sam || file->format.format == bam || file->format.format == cram)) {
     const Header header(sam_hdr_read(file.get()));
-    const char* const lines = header ? sam_hdr_str(header.get()) : nullptr;
-    if (lines == nullptr) return {};
-    std::string_view text(lines, sam_hdr_length(header.get()));
+    if (!header) return {};
+    std::string_view text = header_text(*header);
     while (!text.empty()) {
       const std::string_view line = text.substr(0, text.find('\n'));
       text.remove_prefix(std::min(line.size() + 1, text.size()));

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <map>
+#include <sluice/hts/handles.hpp>
 #include <sluice/hts/tag_walk.hpp>
 #include <string>
 #include <string_view>
@@ -26,8 +27,7 @@ class BasecallerTags {
  public:
   BasecallerTags() = default;
   explicit BasecallerTags(sam_hdr_t& header) {
-    const char* const lines = sam_hdr_str(&header);
-    std::string_view text = lines == nullptr ? std::string_view() : std::string_view(lines, sam_hdr_length(&header));
+    std::string_view text = header_text(header);
     bool is_basecaller = false;
     while (!text.empty()) {
       const std::string_view line = text.substr(0, text.find('\n'));

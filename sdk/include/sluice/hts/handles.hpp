@@ -8,8 +8,12 @@
 #include <htslib/kstring.h>
 #include <htslib/sam.h>
 
+#include <cerrno>
+#include <cstdint>
 #include <cstdlib>
 #include <memory>
+#include <new>
+#include <string_view>
 
 namespace sluice::hts {
 
@@ -36,6 +40,25 @@ struct Line : kstring_t {
   Line& operator=(const Line&) = delete;
   ~Line() { std::free(s); }
 };
+
+// What a function of HTSlib returns, which below 0 says that it failed. Throws std::bad_alloc where that was for want of memory.
+template <class Function>
+auto with_memory(Function&& function) {
+  errno = 0;
+  const auto result = function();
+  if (result < 0 && errno == ENOMEM) throw std::bad_alloc();
+  return result;
+}
+inline int add_header_lines(sam_hdr_t& header, std::string_view lines) {
+  return with_memory([&] { return sam_hdr_add_lines(&header, lines.data(), lines.size()); });
+}
+
+// A header's lines, which HTSlib puts together when it is asked. Throws std::bad_alloc.
+inline std::string_view header_text(sam_hdr_t& header) {
+  const std::size_t bytes = sam_hdr_length(&header);
+  if (bytes == SIZE_MAX) throw std::bad_alloc();
+  return bytes == 0 ? std::string_view() : std::string_view(sam_hdr_str(&header), bytes);
+}
 
 // HTSlib prints what goes wrong to standard error. Stages say it themselves, once and with the file's name. For the whole program.
 inline void silence() { hts_set_log_level(HTS_LOG_OFF); }

@@ -73,8 +73,7 @@ inline Header read_header(htsFile& file, const std::string& name) {
                          remedy);
   if (!header)
     throw Failure::input(name + " is truncated or damaged: its header cannot be read" + why_not(file), "copy the file again and compare checksums");
-  if (const std::string problem = header_problem({sam_hdr_str(header.get()), sam_hdr_length(header.get())}); !problem.empty())
-    throw Failure::input(name + ": " + problem, remedy);
+  if (const std::string problem = header_problem(header_text(*header)); !problem.empty()) throw Failure::input(name + ": " + problem, remedy);
   return header;
 }
 

@@ -133,7 +133,8 @@ TEST_CASE("bigWig of many sites and contigs: trees of several levels, and zooms 
   REQUIRE(file.zooms.contains(1024));
   CHECK(file.zooms.size() >= 4);
   for (const auto& [bases, zooms] : file.zooms) {
-    CAPTURE(bases);
+    const auto bases_of_zoom = bases;  // clang captures no bindings
+    CAPTURE(bases_of_zoom);
     std::size_t value = 0;
     bool are_sums = true;
     for (const big_wig_file::Zoom& zoom : zooms) {
