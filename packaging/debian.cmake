@@ -4,6 +4,10 @@
 #
 # Kernels for CUDA are inside the plugins of `sluice` where the build has them: without a provider of devices they are not asked for. The provider,
 # which talks to NVIDIA's driver, is `sluice-cuda`: who installs it chooses to use the GPU, and no file is in two packages.
+# Of a cross build none are made: dpkg-shlibdeps finds the dependencies among the packages of this machine. On the other machine it works as here.
+if(CMAKE_CROSSCOMPILING)
+  return()
+endif()
 set(CPACK_PACKAGE_NAME sluice)
 set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
 set(CPACK_PACKAGE_VENDOR "The sluice authors")
