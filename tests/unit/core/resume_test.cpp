@@ -394,7 +394,9 @@ params = { output = "${folder}/sums.txt", state_mib = 100 }
   const ToyResult result = run(toml);
   CHECK(result.run.state == RunState::finished);
   CHECK(result.run.statistics.checkpoints.kept > 0);
+#ifndef SLUICE_SANITIZED  // what is freed is kept, to be watched
   CHECK(kib("VmHWM") - before < 16 << 10);
+#endif
 }
 
 TEST_CASE("What has changed between two runs is said") {
