@@ -78,6 +78,14 @@ takes simulate_rna --reference transcripts.fa --reads 40 --output-prefix rna
 takes poly_a --signal rna.blow5 --reads rna.fastq.gz --output tails.tsv
 takes direct_rna --reference transcripts.fa --reads rna.fastq.gz --output rna_hits.bam --counts counts.tsv
 
+# Where there is less, the run begins with a warning and what to do instead; this one is smaller than most, and ends well.
+if [ -n "$group" ]; then
+  echo $((64 << 20)) >"$group/$limit"
+  (echo $BASHPID >"$group/cgroup.procs" && exec "$sluice" map ref.fa r.fastq.gz --output few.paf --threads 1 --memory 16MiB --device cpu --quiet) >said.txt 2>&1 ||
+    fail "a run with less memory ends with $?: $(cat said.txt)"
+  grep -q 'warning: map takes at least .* of memory here, and may use 64.0 MiB (make the index once' said.txt || fail "no warning: $(cat said.txt)"
+fi
+
 for file in "$pipelines"/*.toml; do
   [ -n "${seen[$(basename "$file" .toml)]:-}" ] || fail "$(basename "$file" .toml) is not tried"
 done
