@@ -6,6 +6,7 @@
 
 #include "cli/pipeline_arguments.hpp"
 #include "cli/stage_json.hpp"
+#include "config/memory_rule.hpp"
 #include "machine/host_limits.hpp"
 #include "machine/machine.hpp"
 #include "machine/machine_profile.hpp"
@@ -20,14 +21,14 @@ namespace {
 class Findings {
  public:
   void fine(const std::string& what, const std::string& found) { findings_.push_back({what, found, ""}); }
+  void note(const std::string& what, const std::string& found) { findings_.push_back({what, found, "", "note"}); }
   void problem(const std::string& what, const std::string& found, const std::string& remedy) { findings_.push_back({what, found, remedy}); }
   int code() const {
     return std::all_of(findings_.begin(), findings_.end(), [](const Finding& f) { return f.remedy.empty(); }) ? exit_ok : exit_problems_found;
   }
   void print_lines() const {
     for (const Finding& f : findings_)
-      std::printf("%-8s %-12s %s%s\n", f.remedy.empty() ? "ok" : "PROBLEM", f.what.c_str(), f.found.c_str(),
-                  f.remedy.empty() ? "" : (" (" + f.remedy + ")").c_str());
+      std::printf("%-8s %-12s %s%s\n", f.word, f.what.c_str(), f.found.c_str(), f.remedy.empty() ? "" : (" (" + f.remedy + ")").c_str());
   }
   void print_json() const {
     Json list = Json::array();
@@ -39,6 +40,7 @@ class Findings {
  private:
   struct Finding {
     std::string what, found, remedy;  // no remedy: all is well
+    const char* word = remedy.empty() ? "ok" : "PROBLEM";
   };
   std::vector<Finding> findings_;
 };
@@ -115,8 +117,27 @@ void look_at_plugins(const Registry& registry, const std::vector<std::string>& p
   }
   for (const PluginProblem& problem : registry.problems())
     findings.problem("plugin", problem.file.string() + ": " + problem.reason, "rebuild or remove it");
-  const auto pipelines = shipped_pipelines();
-  findings.fine("pipelines", count_text(pipelines.size(), "pipeline"));
+  findings.fine("pipelines", count_text(shipped_pipelines().size(), "pipeline"));
+}
+
+// Which shipped pipelines this machine has the memory for beside a large genome.
+void look_at_genomes(Findings& findings) {
+  constexpr double human_bases = 3.1e9;
+  const auto usable = static_cast<double>(host_limits().usable_memory());
+  std::string fitting;
+  for (const auto& file : shipped_pipelines()) {
+    Diagnostics unheard;
+    const WrittenPipeline pipeline = load_pipeline_file(file, unheard);
+    const std::optional<double> bytes = memory_beside(pipeline.memory, human_bases);
+    if (!bytes) continue;
+    const std::string needs = pipeline.name + " needs " + bytes_text(*bytes);
+    if (*bytes <= usable)
+      fitting += (fitting.empty() ? "" : ", ") + needs;
+    else
+      findings.note("too large",
+                    needs + " beside a genome of human size, and this machine has " + bytes_text(usable) + ": " + pipeline.memory.advice);
+  }
+  findings.fine("fits", "beside a genome of human size, with one thread: " + (fitting.empty() ? "none" : fitting));
 }
 
 void look_at_temporary_folder(Findings& findings) {
@@ -153,6 +174,7 @@ int doctor_command(const Arguments& arguments) {
   look_at_profile(findings);
   look_at_plugins(registry, plugin_dirs, findings);
   look_at_temporary_folder(findings);
+  look_at_genomes(findings);
   if (as_json)
     findings.print_json();
   else

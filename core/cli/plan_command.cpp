@@ -69,6 +69,7 @@ int plan_command(const Arguments& arguments) {
   PlanSituation situation;
   situation.device = pipeline.device();
   situation.devices = devices_for(pipeline.registry(), pipeline.device());
+  situation.memory = memory_need(pipeline.written(), plan->pipeline.parameters);
   if (as_json) return print(plan_json(*plan, situation)), exit_ok;
   std::string problem;
   Diagnostics unheard;  // a profile's name is never wrong

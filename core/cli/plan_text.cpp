@@ -201,6 +201,9 @@ std::string plan_text(const Plan& plan, const PlanSituation& situation) {
       out,
       "memory: a budget of {} for {} threads; first guess {:.0f} bytes of columns per {} in flight, corrected by what batches turn out to need\n",
       bytes_text(static_cast<double>(default_memory_budget(threads))), threads, plan.bytes_per_work, work_unit);
+  if (const std::optional<MemoryNeed>& least = situation.memory)
+    fmt::format_to(out, "memory at least (--threads 1 --memory 64MiB): {}{}{}; this machine has {}\n", bytes_text(least->bytes),
+                   least->beyond.empty() ? "" : ", and ", least->beyond, bytes_text(static_cast<double>(host_limits().usable_memory())));
   fmt::format_to(out, "batches: about {:.0f} {}s each at first\n", first_batch_work(plan), work_unit);
   for (const PlanDevice& one : situation.devices) fmt::format_to(out, "device: {} {}\n", one.name, one.model);
   text += shards_text(plan);

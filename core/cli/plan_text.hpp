@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "config/memory_rule.hpp"
 #include "machine/machine_profile.hpp"
 #include "plan/plan.hpp"
 
@@ -21,6 +22,7 @@ struct PlanSituation {
   std::string device = "auto";  // --device
   std::vector<PlanDevice> devices;
   const MachineProfile* profile = nullptr;  // null: none
+  std::optional<MemoryNeed> memory;         // nullopt: nobody has measured it
 };
 
 // Stages in running order: columns that travel on, their types, where they live, who uses each one last; implementations, which one is

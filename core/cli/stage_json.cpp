@@ -80,6 +80,8 @@ Json plan_json(const Plan& plan, const PlanSituation& situation) {
           {"threads", threads},
           {"memory_budget", default_memory_budget(threads)},
           {"bytes_per_work", plan.bytes_per_work},
+          {"memory_least", situation.memory ? Json(situation.memory->bytes) : Json()},
+          {"memory_least_beyond", situation.memory ? Json(situation.memory->beyond) : Json()},
           {"devices", devices},
           {"shards", {{"possible", shards.problems.empty()}, {"problems", problems}, {"outputs", outputs}}},
           {"resources", resources},

@@ -3,7 +3,6 @@
 #include "config/parameter_ties.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <vector>
 
 #include "config/output_endings.hpp"
@@ -88,11 +87,12 @@ void read_takes(TableReader& reader, PipelineParameter& parameter) {
       continue;
     }
     double* const bytes = member.key == "least" ? &read.least : member.key == "usual" ? &read.usual : nullptr;
-    const std::string& text = member.value.text;
+    const std::optional<double> given = bytes_of(member.value);
     if (bytes == nullptr)
       reader.error(member.where, "takes: unknown key '" + member.key + "'", "of, least and usual");
-    else if ((member.value.kind != TomlKind::integer && member.value.kind != TomlKind::floating) ||
-             std::from_chars(text.data(), text.data() + text.size(), *bytes).ec != std::errc() || !(*bytes >= 0 && *bytes < 1e9))
+    else if (given)
+      *bytes = *given;
+    else
       reader.error(member.value.where, "takes." + member.key + " must be a number of bytes that is not negative");
   }
   if (read.of.empty()) return reader.error(rule->where, "takes does not say what the output's size goes by", "add of = \"length\"");
@@ -142,6 +142,9 @@ void check_ties(const WrittenPipeline& pipeline, Diagnostics& diagnostics) {
       diagnostics.warning(parameter.where, "", "parameter '" + parameter.name + "': " + key + ": there is no parameter '" + name + "'",
                           "name one, or remove '" + std::string(key) + "'");
   };
+  for (const auto& [name, per_byte] : pipeline.memory.per_byte)
+    if (std::none_of(pipeline.parameters.begin(), pipeline.parameters.end(), [&](const PipelineParameter& p) { return p.name == name; }))
+      diagnostics.warning({pipeline.file.string(), 0, 0}, "", "memory: there is no parameter '" + name + "'", "name one");
   for (const PipelineParameter& parameter : pipeline.parameters) {
     if (parameter.by_ending) check(parameter, "by_ending", parameter.by_ending->of);
     if (parameter.takes)

@@ -6,6 +6,7 @@
 
 #include "config/command_line.hpp"
 #include "config/extend_pipeline.hpp"
+#include "config/memory_rule.hpp"
 #include "config/parameter_ties.hpp"
 #include "config/parameter_value.hpp"
 #include "config/pipeline.hpp"
@@ -90,6 +91,7 @@ class PipelineReader {
     pipeline_.example = reader.take_string("example");
     pipeline_.next_steps = reader.take_string("next_steps");
     pipeline_.group = reader.take_string("group");
+    read_memory(reader, pipeline_.memory);
     read_habits(reader);
     std::map<std::string, WrittenValue> peers;
     read_values(reader, "peers", {TomlKind::string}, "\"\", or what to do instead, as a string", peers);

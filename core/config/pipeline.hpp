@@ -31,6 +31,13 @@ struct RoomRule {
   double usual = 0;  // 0: nothing is known of it
 };
 
+// [pipeline.memory]: what a run takes at least, with one thread and --memory 64MiB, as measured.
+struct MemoryRule {
+  double least = 0;                        // bytes of a small run; 0: nobody has measured it
+  std::map<std::string, double> per_byte;  // of the sequences in the files of these parameters, when they are not compressed
+  std::string advice;                      // where a machine has less
+};
+
 // One entry of [parameters]: a command-line option of the pipeline.
 struct PipelineParameter {
   std::string name;  // snake_case; the option is --kebab-case
@@ -94,7 +101,8 @@ struct WrittenPipeline {
   std::string group;                          // under which heading `sluice --help` lists it
   std::map<std::string, std::string> habits;  // options of other programs, as "-x", and what they are here
   std::map<std::string, std::string> peers;  // commands of other programs, as "samtools sort": this pipeline with these options, or an answer to read
-  std::vector<std::string> positionals;      // parameters that may be given without their options, in this order
+  MemoryRule memory;
+  std::vector<std::string> positionals;       // parameters that may be given without their options, in this order
   std::map<std::string, std::string> advice;  // what to check when most rows are lost for a reason, or miss an outcome
   std::vector<PipelineParameter> parameters;  // where there are presets, the first one is `preset`
   std::vector<WrittenPreset> presets;

@@ -3,8 +3,16 @@
 #include "config/table_reader.hpp"
 
 #include <algorithm>
+#include <charconv>
 
 namespace sluice {
+
+std::optional<double> bytes_of(const TomlNode& value) {
+  double bytes = 0;
+  const bool is_number = value.kind == TomlKind::integer || value.kind == TomlKind::floating;
+  if (!is_number || std::from_chars(value.text.data(), value.text.data() + value.text.size(), bytes).ec != std::errc()) return std::nullopt;
+  return bytes >= 0 && bytes < 1e12 ? std::optional(bytes) : std::nullopt;
+}
 
 const TomlMember* TableReader::take(const std::string& key, std::initializer_list<TomlKind> kinds, const char* expected) {
   known_.push_back(key);

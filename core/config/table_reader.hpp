@@ -12,6 +12,9 @@
 
 namespace sluice {
 
+// Of a number of bytes that is not negative.
+std::optional<double> bytes_of(const TomlNode& value);
+
 class TableReader {
  public:
   // `subject` opens every message ("parameter 'reads': "), `stage` is the diagnostics' stage; both may be empty.

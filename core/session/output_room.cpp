@@ -8,7 +8,9 @@
 #include <sluice/staged_file.hpp>
 #include <system_error>
 
+#include "config/memory_rule.hpp"
 #include "config/text_fields.hpp"
+#include "machine/host_limits.hpp"
 #include "observe/quantity.hpp"
 #include "shard/shard_run.hpp"
 
@@ -54,6 +56,12 @@ std::optional<double> amount_of(const RoomRule& rule, const WrittenPipeline& pip
 
 void check_room(const WrittenPipeline& pipeline, const std::map<std::string, std::string>& values, const Overrides& given,
                 const RunSettings& settings, Diagnostics& diagnostics) {
+  const std::optional<MemoryNeed> memory = memory_need(pipeline, values);
+  const auto usable = static_cast<double>(host_limits().usable_memory());
+  if (memory && memory->bytes > usable)
+    diagnostics.warning({"command line", 0, 0}, "",
+                        pipeline.name + " takes at least " + bytes_text(memory->bytes) + " of memory here, and may use " + bytes_text(usable),
+                        pipeline.memory.advice);
   if (settings.resume) return;
   ShardNumber shard;
   if (!settings.shard.empty() && !parse_shard(settings.shard, shard)) return;  // which is said elsewhere

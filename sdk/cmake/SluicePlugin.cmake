@@ -7,6 +7,16 @@ function(sluice_define_build_id target)
   target_compile_definitions(${target} PRIVATE SLUICE_BUILD_ID="${PROJECT_VERSION}-${CMAKE_CXX_COMPILER_ID}-${CMAKE_CXX_COMPILER_VERSION}")
 endfunction()
 
+# Ends the configuration where kernels are asked for that older devices would run: sluice uses none below 8.0.
+function(sluice_check_cuda_architectures)
+  foreach(architecture IN LISTS CMAKE_CUDA_ARCHITECTURES)
+    if(architecture MATCHES "^all" OR (architecture MATCHES "^([0-9]+)" AND CMAKE_MATCH_1 LESS 80))
+      message(FATAL_ERROR "CMAKE_CUDA_ARCHITECTURES has '${architecture}': kernels need compute capability 8.0 or newer. Name 80 and later ones, "
+                          "as 80-real;90 or 87 (Jetson Orin), or build without CUDA: -DSLUICE_CUDA=OFF")
+    endif()
+  endforeach()
+endfunction()
+
 # Makes CUDA a language of this project where there is an nvcc, with C++20, and sets SLUICE_WITH_CUDA. A macro, because a language is enabled for
 # the folder that asks. Kernels are for 8.0 (A100) and 9.0 (H100, H200), and PTX for what comes after, unless CMAKE_CUDA_ARCHITECTURES says otherwise.
 macro(sluice_enable_cuda)
@@ -23,6 +33,7 @@ macro(sluice_enable_cuda)
     check_language(CUDA)
     if(CMAKE_CUDA_COMPILER)
       set(CMAKE_CUDA_ARCHITECTURES 80-real 90 CACHE STRING "compute capabilities")
+      sluice_check_cuda_architectures()
       enable_language(CUDA)
     endif()
   endif()

@@ -5,7 +5,7 @@
 #   [FORMAT=bam] mapping.sh SLUICE DATA_DIR [THREADS [RUNS [SETS...]]]
 # DATA_DIR: the sets of shared/tools/make-data. SETS: ecoli20x ecoli_long repeats50_8k repeats50_long, or ecoli_hifi, which is mapped with map-hifi
 # (shared/tools/simulate_long_reads.cpp: ecoli.fa 100000000 gamma 12000 30000 0.005 21). FORMAT=bam: with alignments, beside `minimap2 -a | samtools
-# view -b`, and the sizes of the files. With LD_PRELOAD=build/release/tests/bench/without_avx512.so sluice uses AVX2.
+# view -b`, and the sizes of the files. With LD_PRELOAD=build/release/tests/older_processor.so sluice uses AVX2.
 set -euo pipefail
 sluice=$1 data=$2 threads=${3:-2} runs=${4:-3}
 shift $(($# < 4 ? $# : 4))

@@ -16,11 +16,10 @@
 #include <unordered_map>
 #include <vector>
 
+#include "cuda_devices/compute_capability.hpp"
+
 namespace sluice::cuda_devices {
 namespace {
-
-// Kernels are compiled for 8.0 and newer.
-constexpr int least_compute_capability = 80;
 
 struct Mapping {
   void* memory = nullptr;
@@ -80,10 +79,11 @@ Survey survey() {
     if (cudaGetDeviceProperties(&properties, i) != cudaSuccess) continue;
     std::string line = "cuda:" + std::to_string(i) + " " + properties.name + ", " + std::to_string(properties.totalGlobalMem >> 30) +
                        " GiB, compute capability " + std::to_string(properties.major) + "." + std::to_string(properties.minor);
-    if (properties.major * 10 + properties.minor < least_compute_capability)
-      line += ": not used, this sluice has code for 8.0 and newer";
-    else
+    const std::string problem = why_not_used(properties.major, properties.minor);
+    if (problem.empty())
       result.usable.push_back(i);
+    else
+      line += ": " + problem;
     result.lines.push_back(std::move(line));
   }
   return result;

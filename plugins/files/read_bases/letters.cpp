@@ -142,8 +142,10 @@ HWY_INLINE bool convert_all(D d, const Byte* from, std::size_t size, Byte* to) {
 
 template <class Kind, bool writes>
 HWY_INLINE bool convert(const Byte* from, std::size_t size, Byte* to) {
-  if (size >= hn::Lanes(Bytes())) return convert_all<Kind, writes>(Bytes(), from, size, to);
-  if (size >= hn::Lanes(HalfBytes())) return convert_all<Kind, writes>(HalfBytes(), from, size, to);
+  if constexpr (HWY_TARGET != HWY_SCALAR) {  // whose vectors of one byte have no table of 16
+    if (size >= hn::Lanes(Bytes())) return convert_all<Kind, writes>(Bytes(), from, size, to);
+    if (size >= hn::Lanes(HalfBytes())) return convert_all<Kind, writes>(HalfBytes(), from, size, to);
+  }
   bool bad = false;
   for (std::size_t i = 0; i < size; ++i) {
     const Byte made = Kind::convert(from[i], bad);

@@ -139,6 +139,8 @@ TEST_CASE("plugins lists stages, and the loader's reason for a plugin that it co
 TEST_CASE("doctor looks at the machine and returns 1 for a broken plugin") {
   const auto healthy = run({"doctor"});
   for (const char* part : {"processor", "threads", "memory", "profile", "plugins", "temporary"}) CHECK(healthy.prints(part));
+  CHECK(healthy.prints("beside a genome of human size"));
+  CHECK(healthy.prints("methylation needs"));
   const Folder folder;
   folder.write("broken.so", "this is no library");
   const auto sick = run({"doctor", "--plugin-dir", folder.path("")});
