@@ -99,7 +99,7 @@ inline constexpr std::array<SameOption, 4> known_junctions = {{
     {"--pass1 junctions.bed --jump-min-match 5", "--pass1 junctions.bed --jump-min-match 5"},
 }};
 // minimap2 aborts with --eqx where ends jump over junctions.
-inline constexpr std::array<OptionGroup, 27> splice_options = {{
+inline constexpr std::array<OptionGroup, 29> splice_options = {{
     {0, {"--cs", "--cs"}},
     {0, {"--MD", "--md"}},
     {0, {"--cs=long", "--cs-long"}},
@@ -127,6 +127,8 @@ inline constexpr std::array<OptionGroup, 27> splice_options = {{
     {12, {"--score-N 0", "--score-n 0"}},
     {13, {"-f 0.02", "--f 0.02"}},
     {14, {"-g 5k", "--max-gap 5000"}},
+    {15, {"-b 1", "--transition 1"}},
+    {15, {"-b 3 --score-N 2", "--transition 3 --score-n 2"}},
 }};
 
 }  // namespace sluice::sweep

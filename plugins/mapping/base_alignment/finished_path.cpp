@@ -119,10 +119,10 @@ void count(const Scores& scores, Codes query, Codes target, AlignedHit& hit) {
         q += static_cast<std::size_t>(equal_run);
         t += static_cast<std::size_t>(equal_run);
         if (q == end) break;
-        const bool is_ambiguous = query[q++] > 3 || target[t] > 3;
-        ++t;
+        const bool is_ambiguous = query[q] > 3 || target[t] > 3;
         (is_ambiguous ? ambiguous : different_bases) += 1;
-        score = std::max(score - (is_ambiguous ? scores.ambiguous : scores.mismatch), 0.0);
+        score = std::max(score + (is_ambiguous ? -scores.ambiguous : column_score(scores, target[t], query[q])), 0.0);
+        ++q, ++t;
       }
       hit.matches += bases - ambiguous - different_bases;
     }

@@ -41,11 +41,6 @@ class FallSearch {
   std::int32_t extend_, score_ = 0, peak_ = std::numeric_limits<std::int32_t>::min(), peak_target_ = -1, peak_query_ = -1;
 };
 
-std::int32_t column_score(const Scores& scores, std::uint8_t target, std::uint8_t query) {
-  if (target > 3 || query > 3) return -scores.ambiguous;
-  return target == query ? scores.match : -scores.mismatch;
-}
-
 // No score falls deeper than this, along a path whose score is known: what it has less than equal bases would have is lost in gaps and in columns.
 std::int64_t all_losses(const Scores& scores, const Piece& piece, const Alignment& made) {
   std::int64_t gaps = 0, cheapest_gaps = 0, columns = 0;
@@ -61,7 +56,7 @@ std::int64_t all_losses(const Scores& scores, const Piece& piece, const Alignmen
   const bool is_exact = piece.band < 0 || piece.band >= static_cast<std::int64_t>(std::max(piece.query.size(), piece.target.size())) - 1;
   if (!is_exact) return std::numeric_limits<std::int64_t>::max();
   // Of each column that is lost, at most this share is a fall; the rest is the match that it is not.
-  const std::int64_t fall = std::max(scores.mismatch, scores.ambiguous), less = scores.match + std::min(scores.mismatch, scores.ambiguous);
+  const std::int64_t fall = scores.worst_column(), less = scores.match + std::min({scores.mismatch, scores.transition_penalty(), scores.ambiguous});
   const std::int64_t less_in_columns = columns * scores.match - cheapest_gaps - made.score;
   return gaps + (less_in_columns * fall + less - 1) / less;
 }
@@ -140,7 +135,8 @@ Fall look_for_fall(const AlignmentSettings& settings, const Piece& piece, Alignm
     const std::int32_t bases = bases_of(operation);
     if (code_of(operation) == match_or_mismatch) {
       for (std::int32_t i = 0; i < bases; ++i, ++target, ++query) {
-        search.change(column_score(scores, piece.target[static_cast<std::size_t>(target)], piece.query[static_cast<std::size_t>(query)]));
+        const std::uint8_t on_target = piece.target[static_cast<std::size_t>(target)], on_query = piece.query[static_cast<std::size_t>(query)];
+        search.change(on_target > 3 || on_query > 3 ? -scores.ambiguous : column_score(scores, on_target, on_query));
         search.look(target, query);
       }
     } else {

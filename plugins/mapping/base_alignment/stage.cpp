@@ -110,6 +110,7 @@ class BaseAlignment {
         .gives("mismatch_text", "utf8", "MD tags of the alignments, each followed by a newline", Needed::optional);
     d.option("match", &Parameters::match, "score of equal bases (minimap2's -A)").range(1, 100);
     d.option("mismatch", &Parameters::mismatch, "penalty of different bases (-B)").range(0, 100);
+    d.option("transition", &Parameters::transition, "penalty of A against G and of C against T; 0: that of mismatch (-b); on the CPU").range(0, 100);
     d.option("gap_open", &Parameters::gap_open, "penalty of opening a gap (-O)").range(1, 125);
     d.option("gap_extend", &Parameters::gap_extend, "penalty of each base of a gap (-E)").range(1, 125);
     d.option("long_gap_open", &Parameters::gap_open_long, "the same for long gaps: a gap costs the smaller of both (-O, second value)").range(1, 125);
@@ -189,10 +190,11 @@ class BaseAlignment {
           "these gap costs are not possible",
           "long_gap_extend must be below gap_extend and long_gap_open + long_gap_extend above gap_open + gap_extend (or both equal), and "
           "all four together at most 127");
-    if (const std::int32_t most = highest_penalty(p); p.mismatch > most || p.ambiguous > most)
-      throw Failure::usage("mismatch = " + std::to_string(p.mismatch) + " and ambiguous = " + std::to_string(p.ambiguous) +
-                               " allow no alignment where gap_open + gap_extend = " + gap + ": a column must not cost more than two gaps of one base",
-                           "give both at most " + std::to_string(most) + ", or raise gap_open");
+    if (const std::int32_t most = highest_penalty(p); p.worst_column() > most)
+      throw Failure::usage("mismatch = " + std::to_string(p.mismatch) + ", transition = " + std::to_string(p.transition) +
+                               " and ambiguous = " + std::to_string(p.ambiguous) + " allow no alignment where gap_open + gap_extend = " + gap +
+                               ": a column must not cost more than two gaps of one base",
+                           "give each at most " + std::to_string(most) + ", or raise gap_open");
     if (const std::int32_t most = highest_match(p); p.match > most)
       throw Failure::usage("match = " + std::to_string(p.match) + " is too much where gap_open + gap_extend = " + gap,
                            most > 0 ? "give at most " + std::to_string(most) : "lower gap_open");
@@ -298,8 +300,8 @@ class BaseAlignment {
   }
 #endif
 
-  // A device knows no introns.
-  bool offers(std::string_view device) const { return device == "cpu" || !settings_.splice.enabled; }
+  // A device knows no introns, and one penalty of mismatches.
+  bool offers(std::string_view device) const { return device == "cpu" || (!settings_.splice.enabled && !settings_.scores.has_transitions()); }
 
  private:
   SpliceSettings splice_settings(const Setup& setup, const Parameters& p) const {

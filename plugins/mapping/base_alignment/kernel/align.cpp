@@ -65,11 +65,11 @@ bool align_in_narrow_band(const Scores& scores, const Problem& problem, MatrixRo
   return Band(scores, problem, rows).run(result);
 }
 
-template <Pieces pieces, bool may_be_ambiguous>
+template <Pieces pieces, bool is_general>
 void align_by_rows(const Scores& scores, const Problem& problem, MatrixRows& rows, Alignment& result) {
   rows.start(problem, scores);
   const auto run = [&]<TieOrder ties>() {
-    VectorRows<pieces, ties, may_be_ambiguous> whole(scores, problem, rows);
+    VectorRows<pieces, ties, is_general> whole(scores, problem, rows);
     if (problem.goal == Goal::ends)
       whole.template run<false>(result);
     else
@@ -82,29 +82,29 @@ void align_by_rows(const Scores& scores, const Problem& problem, MatrixRows& row
 }
 
 // From end to end, in the whole matrix.
-template <Pieces pieces, bool may_be_ambiguous>
+template <Pieces pieces, bool is_general>
 void align_ends(const Scores& scores, const Problem& problem, MatrixRows& rows, Alignment& result) {
   rows.start_sequences(problem);
   const auto in_band = [&]<int width>() {
     using Tag = std::conditional_t<width >= lanes, CellTag, HalfTag>;
     constexpr int vectors = width / static_cast<int>(hn::MaxLanes(Tag()));
-    return align_in_narrow_band<NarrowBand<pieces, may_be_ambiguous, vectors, Tag> >(scores, problem, rows, result);
+    return align_in_narrow_band<NarrowBand<pieces, is_general, vectors, Tag> >(scores, problem, rows, result);
   };
   if (!in_band.template operator()<32>() && !in_band.template operator()<64>() && !in_band.template operator()<128>())
-    align_by_rows<pieces, may_be_ambiguous>(scores, problem, rows, result);
+    align_by_rows<pieces, is_general>(scores, problem, rows, result);
 }
 
-template <Pieces pieces, bool may_be_ambiguous>
+template <Pieces pieces, bool is_general>
 void align_in_vectors(const Scores& scores, Problem problem, MatrixRows& rows, Alignment& result) {
-  if (!is_whole(problem)) return align_by_rows<pieces, may_be_ambiguous>(scores, problem, rows, result);
-  if constexpr (may_be_ambiguous) {
-    align_ends<pieces, may_be_ambiguous>(scores, problem, rows, result);
+  if (!is_whole(problem)) return align_by_rows<pieces, is_general>(scores, problem, rows, result);
+  if constexpr (is_general) {
+    align_ends<pieces, is_general>(scores, problem, rows, result);
   } else {
     const std::int32_t equal = equal_end(problem);
     problem.query_length -= equal;
     problem.target_length -= equal;
     const std::size_t before = result.cigar.size();
-    if (!align_without_matrix(scores, problem, result)) align_ends<pieces, may_be_ambiguous>(scores, problem, rows, result);
+    if (!align_without_matrix(scores, problem, result)) align_ends<pieces, is_general>(scores, problem, rows, result);
     add_matches(equal, before, result.cigar);
     result.score += equal * scores.match;
   }
@@ -123,7 +123,7 @@ bool any_ambiguous(const std::uint8_t* codes, std::int32_t count) {
 
 void align_chosen(const Scores& scores, const Problem& problem, MatrixRows& rows, Alignment& result) {
   if (!starts(scores, problem, result)) return;
-  if (any_ambiguous(problem.query, problem.query_length) || any_ambiguous(problem.target, problem.target_length))
+  if (scores.has_transitions() || any_ambiguous(problem.query, problem.query_length) || any_ambiguous(problem.target, problem.target_length))
     return scores.one_piece() ? align_in_vectors<Pieces::one, true>(scores, problem, rows, result)
                               : align_in_vectors<Pieces::two, true>(scores, problem, rows, result);
   return scores.one_piece() ? align_in_vectors<Pieces::one, false>(scores, problem, rows, result)

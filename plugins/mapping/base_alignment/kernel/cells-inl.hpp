@@ -85,6 +85,7 @@ class CellRule {
   explicit CellRule(const Scores& scores)
       : match_(set<Tag>(scores.match)),
         mismatch_(set<Tag>(-scores.mismatch)),
+        transition_(set<Tag>(-scores.transition_penalty())),
         ambiguous_(set<Tag>(ambiguous_score(scores))),
         open_(set<Tag>(scores.gap_open)),
         extend_(set<Tag>(scores.gap_extend)),
@@ -97,12 +98,14 @@ class CellRule {
   HWY_INLINE LeftCells closed_left() const { return {hn::Neg(closed_), hn::Neg(closed_long_), hn::Neg(closed_)}; }
   HWY_INLINE UpperCells closed_upper() const { return {hn::Neg(closed_), hn::Neg(closed_long_), hn::Neg(closed_)}; }
 
-  template <bool may_be_ambiguous>
+  template <bool is_general>
   HWY_INLINE Cells substitution(const std::uint8_t* target, const std::uint8_t* query) const {
     const Tag tag;
     const auto target_codes = hn::BitCast(tag, hn::LoadU(CodeTag(), target)), query_codes = hn::BitCast(tag, hn::LoadU(CodeTag(), query));
-    const Cells score = hn::IfThenElse(hn::Eq(target_codes, query_codes), match_, mismatch_);
-    if constexpr (!may_be_ambiguous) return score;
+    if constexpr (!is_general) return hn::IfThenElse(hn::Eq(target_codes, query_codes), match_, mismatch_);
+    const auto differences = hn::Xor(target_codes, query_codes);
+    const Cells different = hn::IfThenElse(hn::Eq(differences, set<Tag>(2)), transition_, mismatch_);
+    const Cells score = hn::IfThenElse(hn::Eq(differences, hn::Zero(tag)), match_, different);
     return hn::IfThenElse(hn::Gt(hn::Or(target_codes, query_codes), set<Tag>(3)), ambiguous_, score);
   }
 
@@ -188,7 +191,7 @@ class CellRule {
     return hn::Sub(hn::Max(over, hn::Zero(tag)), closed);
   }
 
-  Cells match_, mismatch_, ambiguous_, open_, extend_, closed_, open_long_, extend_long_, closed_long_;
+  Cells match_, mismatch_, transition_, ambiguous_, open_, extend_, closed_, open_long_, extend_long_, closed_long_;
 };
 
 }  // namespace sluice::base_alignment::HWY_NAMESPACE

@@ -39,6 +39,12 @@ inline std::int32_t unequal_columns(const std::uint8_t* a, const std::uint8_t* b
 inline std::int32_t ambiguous_columns(const std::uint8_t* a, const std::uint8_t* b, std::int32_t columns) {
   return columns_detail::count(a, b, columns, columns_detail::ambiguous);
 }
+// Of codes that differ by 2 and of which none is ambiguous.
+inline std::int32_t transition_columns(const std::uint8_t* a, const std::uint8_t* b, std::int32_t columns) {
+  std::int32_t count = 0;
+  for (std::int32_t i = 0; i < columns; ++i) count += (a[i] ^ b[i]) == 2 && a[i] < 4 && b[i] < 4 ? 1 : 0;
+  return count;
+}
 inline bool has_ambiguous(const std::uint8_t* codes, std::int32_t count) {
   std::int32_t i = 0;
   std::uint64_t any = 0;

@@ -38,7 +38,7 @@ inline bool is_whole(const Problem& problem) {
 // Of sequences of one length, is the path without gaps the only best one? Every other one has a gap on each side, and a column less.
 inline bool has_no_gaps(const Scores& scores, const Problem& problem) {
   if (problem.query_length != problem.target_length) return false;
-  const std::int64_t loss = scores.match + scores.mismatch, most = scores.match + 2 * gap_cost(scores, 1);
+  const std::int64_t loss = scores.match + std::max(scores.mismatch, scores.transition_penalty()), most = scores.match + 2 * gap_cost(scores, 1);
   return unequal_columns(problem.query, problem.target, problem.query_length) * loss < most;
 }
 

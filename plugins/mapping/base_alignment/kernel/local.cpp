@@ -19,11 +19,9 @@
 namespace sluice::base_alignment {
 // A gap on the target opens from a cell before insertions of other stripes are known. That matters only where an insertion with a deletion right
 // behind it is worth more than the columns in their place.
-constexpr bool is_free_of_stripes(const Scores& scores) { return std::max(scores.mismatch, scores.ambiguous) <= 2 * scores.gap_extend; }
+constexpr bool is_free_of_stripes(const Scores& scores) { return scores.worst_column() <= 2 * scores.gap_extend; }
 constexpr std::int32_t highest_byte = 255;
-constexpr bool fits_bytes(const Scores& scores, std::int32_t wanted) {
-  return wanted <= highest_byte - scores.match - std::max(scores.mismatch, scores.ambiguous);
-}
+constexpr bool fits_bytes(const Scores& scores, std::int32_t wanted) { return wanted <= highest_byte - scores.match - scores.worst_column(); }
 }  // namespace sluice::base_alignment
 #endif
 
@@ -126,10 +124,7 @@ LocalEnd align_in(const Scores& scores, Bases query, Bases target, Padding paddi
   static constexpr std::int32_t highest = 32767;
   const auto limited = [](std::int32_t value) { return static_cast<std::int16_t>(std::clamp(value, -highest, highest)); };
   const Stripes<Tag> stripes(
-      query, 4, memory,
-      [&](std::uint8_t t, std::uint8_t q) {
-        return limited(t > 3 || q > 3 ? -scores.ambiguous : t == q ? scores.match : -scores.mismatch);
-      },
+      query, 4, memory, [&](std::uint8_t t, std::uint8_t q) { return limited(t > 3 || q > 3 ? -scores.ambiguous : column_score(scores, t, q)); },
       [&](std::size_t p) { return limited(p < 8 * stripe ? score_of_padding(padding) : -highest); });
   const std::size_t vectors = stripes.vectors();
   const auto zero = hn::Zero(tag), open = hn::Set(tag, limited(scores.gap_open + scores.gap_extend)),
@@ -193,13 +188,11 @@ bool reaches_chosen(const Scores& scores, Bases query, Bases target, std::int32_
   using Tag = hn::CappedTag<std::uint8_t, 64>;
   const Tag tag;
   const std::size_t lanes = hn::MaxLanes(tag);
-  const std::int32_t bias = std::max(scores.mismatch, scores.ambiguous);
+  const std::int32_t bias = scores.worst_column();
   const auto limited = [](std::int32_t value) { return static_cast<std::uint8_t>(std::min(value, highest_byte)); };
   const Stripes<Tag> stripes(
       query, 2, memory,
-      [&](std::uint8_t t, std::uint8_t q) {
-        return limited(bias + (t > 3 || q > 3 ? -scores.ambiguous : t == q ? scores.match : -scores.mismatch));
-      },
+      [&](std::uint8_t t, std::uint8_t q) { return limited(bias + (t > 3 || q > 3 ? -scores.ambiguous : column_score(scores, t, q))); },
       [](std::size_t) { return std::uint8_t{0}; });
   const std::size_t vectors = stripes.vectors();
   const auto zero = hn::Zero(tag), lowered = hn::Set(tag, limited(bias)), needed = hn::Set(tag, limited(wanted));

@@ -11,9 +11,8 @@ namespace {
 constexpr std::size_t lanes = 8;  // of 16 bits, which saturate
 constexpr std::int32_t highest = 32767;
 
-std::int32_t column_score(const Scores& scores, std::uint8_t target, std::uint8_t query) {
-  if (target > 3 || query > 3) return -scores.ambiguous;
-  return target == query ? scores.match : -scores.mismatch;
+std::int32_t local_score(const Scores& scores, std::uint8_t target, std::uint8_t query) {
+  return target > 3 || query > 3 ? -scores.ambiguous : column_score(scores, target, query);
 }
 
 }  // namespace
@@ -27,7 +26,7 @@ LocalEnd align_locally_plainly(const Scores& scores, std::span<const std::uint8_
     std::int32_t diagonal = 0, insertion = 0, insertion_of_stripe = 0, row_best = 0;
     for (std::size_t p = 0; p < columns; ++p) {
       if (p % stripe == 0) insertion_of_stripe = 0;
-      const std::int32_t substitution = p < query.size() ? column_score(scores, target[i], query[p]) : score_of_padding(padding);
+      const std::int32_t substitution = p < query.size() ? local_score(scores, target[i], query[p]) : score_of_padding(padding);
       const std::int32_t matched = std::clamp(diagonal + substitution, 0, highest);
       diagonal = scores_of_row[p];
       // Gaps on the target open from a cell before insertions that come from other stripes are known.

@@ -23,7 +23,7 @@ HWY_BEFORE_NAMESPACE();
 namespace sluice::base_alignment::HWY_NAMESPACE {
 
 // vectors: of a row.
-template <Pieces pieces, bool may_be_ambiguous, int vectors, class Tag = CellTag>
+template <Pieces pieces, bool is_general, int vectors, class Tag = CellTag>
 class NarrowBand {
   static constexpr std::int32_t lanes = static_cast<std::int32_t>(hn::MaxLanes(Tag()));
 
@@ -169,7 +169,7 @@ class NarrowBand {
         enter_border(walk, -walk.first - i * lanes, state.left[i]);
         enter_border(walk, walk.row - walk.first - i * lanes, state.upper[i]);
       }
-      const Cells score = walk.rule.template substitution<may_be_ambiguous>(walk.target + i * lanes, walk.query + i * lanes);
+      const Cells score = walk.rule.template substitution<is_general>(walk.target + i * lanes, walk.query + i * lanes);
       std::uint8_t* const planes = walk.planes + i * lanes / 8;
       walk.rule.advance_in_planes(score, state.left[i], state.upper[i], [planes](std::uint8_t number, hn::Mask<Tag> cells) HWY_ATTR {
         hn::StoreMaskBits(Tag(), cells, planes + (number - 1) * plane_bytes);

@@ -53,7 +53,9 @@ inline std::int64_t path_score(const Scores& scores, const Problem& problem, std
       const auto columns = static_cast<std::int32_t>(bases);
       const std::int64_t unequal = unequal_columns(target, query, columns);
       const std::int64_t ambiguous = unequal > 0 ? ambiguous_columns(target, query, columns) : 0;
-      score += (bases - unequal) * scores.match + ambiguous * ambiguous_score(scores) - (unequal - ambiguous) * scores.mismatch;
+      const std::int64_t transitions = unequal > 0 && scores.has_transitions() ? transition_columns(target, query, columns) : 0;
+      score += (bases - unequal) * scores.match + ambiguous * ambiguous_score(scores) - (unequal - ambiguous - transitions) * scores.mismatch -
+               transitions * scores.transition_penalty();
       query += bases;
       target += bases;
     } else {

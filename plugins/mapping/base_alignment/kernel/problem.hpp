@@ -3,6 +3,7 @@
 #pragma once
 // What is to be aligned, and what comes of it: plain data, so that thousands of problems go to a processor in one call.
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -14,9 +15,19 @@ struct Scores {
   std::int32_t ambiguous = 1;  // penalty of a column with an N; 0: extend_long within the matrix, nothing when a finished alignment is counted
   std::int32_t gap_open = 4, gap_extend = 2;
   std::int32_t gap_open_long = 24, gap_extend_long = 1;
+  std::int32_t transition = 0;  // penalty of A against G and of C against T; 0: that of any mismatch
 
+  constexpr std::int32_t transition_penalty() const { return transition > 0 ? transition : mismatch; }
+  constexpr bool has_transitions() const { return transition_penalty() != mismatch; }
+  constexpr std::int32_t worst_column() const { return std::max({mismatch, transition_penalty(), ambiguous}); }
   constexpr bool one_piece() const { return gap_open == gap_open_long && gap_extend == gap_extend_long; }
 };
+
+// Of codes from 0 to 3: A and G, and C and T, differ by 2.
+constexpr std::int32_t column_score(const Scores& scores, std::uint8_t target, std::uint8_t query) {
+  if (target == query) return scores.match;
+  return -((target ^ query) == 2 ? scores.transition_penalty() : scores.mismatch);
+}
 
 // A column costs at most two gaps of one base: nothing is aligned otherwise.
 constexpr std::int32_t highest_penalty(const Scores& scores) { return 2 * (scores.gap_open + scores.gap_extend); }

@@ -13,10 +13,12 @@
 
 namespace sluice::base_alignment {
 
-constexpr std::int32_t ambiguous_score(const Scores& scores) { return scores.ambiguous == 0 ? -scores.gap_extend_long : -scores.ambiguous; }
+constexpr std::int32_t ambiguous_score(const Scores& scores) {
+  return scores.ambiguous == 0 && !scores.has_transitions() ? -scores.gap_extend_long : -scores.ambiguous;
+}
 constexpr std::int32_t matrix_score(const Scores& scores, std::uint8_t target, std::uint8_t query) {
   if (target > 3 || query > 3) return ambiguous_score(scores);
-  return target == query ? scores.match : -scores.mismatch;
+  return column_score(scores, target, query);
 }
 
 // Score of a gap that begins at the first base; bases > 0.
@@ -115,7 +117,7 @@ class Peak {
 };
 
 // Can the kernels hold these scores? (Otherwise minimap2's give up, too.)
-inline bool kernel_takes(const Scores& scores) { return std::max(scores.mismatch, scores.ambiguous) <= highest_penalty(scores); }
+inline bool kernel_takes(const Scores& scores) { return scores.worst_column() <= highest_penalty(scores); }
 
 inline bool starts(const Scores& scores, const Problem& problem, Alignment& result) {
   std::vector<std::uint32_t> cigar = std::move(result.cigar);

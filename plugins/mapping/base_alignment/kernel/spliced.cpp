@@ -31,7 +31,7 @@ inline bool differences_fit(const Scores& scores, const Problem& problem, const 
   const std::int32_t gap = scores.gap_open + scores.gap_extend;
   // The first: an intron that enters a cell against the score there, where its columns are equal.
   return scores.gap_open_long - 2 * lowest + highest + 2 * gap + scores.match <= most && scores.match + 2 * gap + highest - lowest <= most &&
-         scores.match + std::max(scores.mismatch, scores.ambiguous) + gap <= most;
+         scores.match + scores.worst_column() + gap <= most;
 }
 }  // namespace sluice::base_alignment
 #endif
@@ -104,7 +104,9 @@ class SplicedVectors {
   HWY_INLINE Cells substitution(const std::uint8_t* target, const std::uint8_t* query) const {
     const CellTag tag;
     const auto t = hn::BitCast(tag, hn::LoadU(CodeTag(), target)), q = hn::BitCast(tag, hn::LoadU(CodeTag(), query));
-    const Cells score = hn::IfThenElse(hn::Eq(t, q), set(scores_.match), set(-scores_.mismatch));
+    const auto differences = hn::Xor(t, q);
+    const Cells different = hn::IfThenElse(hn::Eq(differences, set(2)), set(-scores_.transition_penalty()), set(-scores_.mismatch));
+    const Cells score = hn::IfThenElse(hn::Eq(differences, set(0)), set(scores_.match), different);
     return hn::IfThenElse(hn::Gt(hn::Or(t, q), set(3)), set(spliced_matrix_score(scores_, 4, 4)), score);
   }
   static HWY_INLINE void choose(Cells candidate, std::uint8_t step, Cells& score, Cells& steps) {

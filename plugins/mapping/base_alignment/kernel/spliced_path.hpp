@@ -19,8 +19,8 @@ constexpr std::int32_t spliced_border(const Scores& scores, std::int32_t bases) 
   return bases <= 0 ? 0 : -std::min(scores.gap_open + bases * scores.gap_extend, scores.gap_open_long);
 }
 constexpr std::int32_t spliced_matrix_score(const Scores& scores, std::uint8_t target, std::uint8_t query) {
-  if (target > 3 || query > 3) return scores.ambiguous == 0 ? -scores.gap_extend : -scores.ambiguous;
-  return target == query ? scores.match : -scores.mismatch;
+  if (target > 3 || query > 3) return scores.ambiguous == 0 && !scores.has_transitions() ? -scores.gap_extend : -scores.ambiguous;
+  return column_score(scores, target, query);
 }
 
 // The cells of a row (an anti-diagonal): places on the target.

@@ -81,7 +81,7 @@ HWY_INLINE BestCell add_differences(std::int32_t row, const RowCells& cells, std
   return {best, matters ? place_of(best, score, cells) : last};
 }
 
-template <Pieces pieces, TieOrder ties, bool may_be_ambiguous>
+template <Pieces pieces, TieOrder ties, bool is_general>
 class VectorRows {
  public:
   VectorRows(const Scores& scores, const Problem& problem, MatrixRows& rows)
@@ -142,7 +142,7 @@ class VectorRows {
     LeftCells left_before{set(border.x), set(border.x2), set(border.v)};
     const std::int32_t new_end = cells.band_begin + (cells.band_last - cells.band_begin + block_cells) / block_cells * block_cells;
     for (std::int32_t t = cells.begin; t <= cells.last; t += lanes, steps += lanes) {
-      Cells score = rule.template substitution<may_be_ambiguous>(target_ + t, query + t);
+      Cells score = rule.template substitution<is_general>(target_ + t, query + t);
       const bool is_first = t == cells.begin, is_last = t + lanes > cells.last;
       if (is_first || is_last) {
         // Cells of the first and the last block that lie outside the band keep the score of a column that an earlier row gave them.

@@ -28,6 +28,15 @@ inline const std::vector<Scores> score_sets = {{},                      // map-o
                                                {2, 4, 1, 1, 2, 2, 1},
                                                {3, 6, 1, 20, 1, 20, 1}};
 
+// And those with a penalty of their own for A against G and C against T, which devices do not know.
+inline const std::vector<Scores> all_score_sets = [] {
+  std::vector<Scores> all = score_sets;
+  all.push_back({2, 6, 1, 10, 2, 50, 1, 4});  // map-iclr
+  all.push_back({2, 6, 0, 10, 2, 50, 1, 1});
+  all.push_back({1, 3, 2, 4, 2, 24, 1, 9});
+  return all;
+}();
+
 struct Pair {
   Bases query, target;
   Problem problem(std::mt19937& random, bool banded) const {

@@ -67,8 +67,8 @@ class WholeMatrix {
   }
   std::int32_t column(std::int32_t i, std::int32_t j) const {
     const std::uint8_t t = p_.target[i], q = p_.query[j];
-    if (t == 4 || q == 4) return -(s_.ambiguous == 0 ? s_.gap_extend_long : s_.ambiguous);
-    return t == q ? s_.match : -s_.mismatch;
+    if (t == 4 || q == 4) return -(s_.ambiguous == 0 && s_.transition == 0 ? s_.gap_extend_long : s_.ambiguous);
+    return t == q ? s_.match : (t ^ q) == 2 && s_.transition > 0 ? -s_.transition : -s_.mismatch;
   }
   void fill(std::int32_t i, std::int32_t j) {
     Cell& cell = cells_[static_cast<std::size_t>((i + 1) * (m_ + 1) + j + 1)];
@@ -178,7 +178,7 @@ TEST_CASE("without a band the kernel's answers are those of the whole matrix") {
       for (int round = 0; round < 4; ++round) {
         const Pair pair = random_pair(random, query, target);
         const Problem problem = pair.problem(random, false);
-        const Scores& scores = score_sets[random() % score_sets.size()];
+        const Scores& scores = all_score_sets[random() % all_score_sets.size()];
         const std::string expected = text(WholeMatrix(scores, problem).align());
         plain.cigar.clear();
         align_plainly(scores, problem, rows, plain);
@@ -196,7 +196,7 @@ TEST_CASE("every instruction set gives the answers of the plain form, whatever t
     for (std::size_t length = 1; length <= 500; ++length) {
       const Pair pair = random_pair(random, 1 + random() % length, length);
       const Problem problem = pair.problem(random, random() % 4 != 0);
-      const Scores& scores = score_sets[random() % score_sets.size()];
+      const Scores& scores = all_score_sets[random() % all_score_sets.size()];
       require_plain_result(scores, problem, rows);
     }
   });
@@ -210,7 +210,7 @@ TEST_CASE("short pairs in narrow bands, where cells outside the band are read, a
       const Pair pair = random_pair(random, 1 + random() % 90, 1 + random() % 90);
       Problem problem = pair.problem(random, true);
       problem.band = static_cast<std::int32_t>(random() % 12);
-      const Scores& scores = score_sets[random() % score_sets.size()];
+      const Scores& scores = all_score_sets[random() % all_score_sets.size()];
       require_plain_result(scores, problem, rows);
     }
   });
@@ -244,7 +244,7 @@ TEST_CASE("from end to end, sequences that are alike take the way through a narr
       Problem problem{.query = query.data(), .target = target.data()};
       problem.query_length = static_cast<std::int32_t>(query.size());
       problem.target_length = static_cast<std::int32_t>(target.size());
-      const Scores& scores = score_sets[static_cast<std::size_t>(round) % score_sets.size()];
+      const Scores& scores = all_score_sets[static_cast<std::size_t>(round) % all_score_sets.size()];
       plain.cigar.clear();
       align_plainly(scores, problem, rows, plain);
       vectors.cigar.clear();
@@ -275,7 +275,7 @@ TEST_CASE("from end to end, sequences with hardly a difference need no matrix, a
                             .target = target.data(),
                             .query_length = static_cast<std::int32_t>(query.size()),
                             .target_length = static_cast<std::int32_t>(target.size())};
-      require_plain_result(score_sets[random() % score_sets.size()], problem, rows);
+      require_plain_result(all_score_sets[random() % all_score_sets.size()], problem, rows);
     }
   });
 }
@@ -295,7 +295,7 @@ TEST_CASE("from end to end, sequences that are equal but for one gap need no mat
                             .target = target.data(),
                             .query_length = static_cast<std::int32_t>(query.size()),
                             .target_length = static_cast<std::int32_t>(target.size())};
-      const Scores& scores = score_sets[random() % score_sets.size()];
+      const Scores& scores = all_score_sets[random() % all_score_sets.size()];
       CHECK(needs_no_matrix(scores, problem));
       require_plain_result(scores, problem, rows);
     }

@@ -48,7 +48,7 @@ TEST_CASE("local alignments are those of the plain loops, with every instruction
     std::mt19937 random(11);
     LocalRows rows;
     for (int round = 0; round < 400; ++round) {
-      const Scores& scores = score_sets[random() % score_sets.size()];
+      const Scores& scores = all_score_sets[random() % all_score_sets.size()];
       CAPTURE(round);
       check(scores, random_pair(random, 1 + random() % 150, 1 + random() % 150), rows);
       check(scores, with_long_gaps(random, 20 + random() % 600), rows);
@@ -78,7 +78,7 @@ TEST_CASE("a local alignment of unlike sequences, and of nothing but N") {
   sluice::testing::for_each_instruction_set([] {
     LocalRows rows;
     const Bases a(100, 0), c(90, 1), n(95, 4);
-    for (const Scores& scores : score_sets) {
+    for (const Scores& scores : all_score_sets) {
       check(scores, {a, c}, rows);
       check(scores, {a, n}, rows);
       check(scores, {n, n}, rows);

@@ -21,12 +21,13 @@ using kernel_problems::random_pair;
 
 namespace {
 
-const std::vector<Scores> spliced_scores = {{1, 2, 1, 2, 1, 32, 0}, {1, 4, 1, 6, 1, 24, 0},  {2, 4, 0, 4, 2, 24, 1},
-                                            {1, 1, 2, 1, 1, 5, 0},  {84, 2, 1, 2, 1, 32, 0}, {27, 2, 1, 2, 1, 90, 0}};  // beyond 8 bits
+const std::vector<Scores> spliced_scores = {
+    {1, 2, 1, 2, 1, 32, 0},  {1, 4, 1, 6, 1, 24, 0},  {2, 4, 0, 4, 2, 24, 1},   {1, 1, 2, 1, 1, 5, 0},
+    {84, 2, 1, 2, 1, 32, 0}, {27, 2, 1, 2, 1, 90, 0}, {1, 4, 1, 6, 1, 24, 0, 2}};  // the two before: beyond 8 bits
 
 std::int64_t column(const Scores& scores, std::uint8_t a, std::uint8_t b) {
-  if (a > 3 || b > 3) return scores.ambiguous == 0 ? -scores.gap_extend : -scores.ambiguous;
-  return a == b ? scores.match : -scores.mismatch;
+  if (a > 3 || b > 3) return scores.ambiguous == 0 && scores.transition == 0 ? -scores.gap_extend : -scores.ambiguous;
+  return a == b ? scores.match : (a ^ b) == 2 && scores.transition > 0 ? -scores.transition : -scores.mismatch;
 }
 std::int64_t border(const Scores& scores, std::int64_t bases) {
   return bases == 0 ? 0 : -std::min<std::int64_t>(scores.gap_open + bases * scores.gap_extend, scores.gap_open_long);
