@@ -18,7 +18,7 @@ HWY_EXPORT(kernels);
 }
 namespace sluice::minimizer_seeding {
 
-SketchKernels sketch_kernels() { return HWY_DYNAMIC_DISPATCH(sluice::kernels)(); }
+SketchKernels sketch_kernels() { return HWY_DYNAMIC_DISPATCH(kernels)(); }
 
 }  // namespace sluice::minimizer_seeding
 #endif  // HWY_ONCE

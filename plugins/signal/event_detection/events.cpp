@@ -267,15 +267,13 @@ HWY_INLINE WindowPair compare_windows(const double* HWY_RESTRICT sum, const doub
   const auto sum_after = hn::DemoteTo(d32, hn::Sub(hn::LoadU(d, sum + window), sum_here));
   const auto square_after = hn::DemoteTo(d32, hn::Sub(hn::LoadU(d, square_sum + window), square_here));
 
-  WindowPair pair;
-  pair.mean_before = hn::DemoteTo(d32, divisors.f64.divide(sum_before));
-  pair.mean_after = divisors.f32_half.divide(sum_after);
+  const auto mean_before = hn::DemoteTo(d32, divisors.f64.divide(sum_before));
+  const auto mean_after = divisors.f32_half.divide(sum_after);
   auto variance = divisors.f64.divide(square_before);
-  variance = hn::Sub(variance, hn::PromoteTo(d, hn::Mul(pair.mean_before, pair.mean_before)));
+  variance = hn::Sub(variance, hn::PromoteTo(d, hn::Mul(mean_before, mean_before)));
   variance = hn::Add(variance, hn::PromoteTo(d, divisors.f32_half.divide(square_after)));
-  variance = hn::Sub(variance, hn::PromoteTo(d, hn::Mul(pair.mean_after, pair.mean_after)));
-  pair.variance = hn::DemoteTo(d32, variance);
-  return pair;
+  variance = hn::Sub(variance, hn::PromoteTo(d, hn::Mul(mean_after, mean_after)));
+  return {mean_before, mean_after, hn::DemoteTo(d32, variance)};
 }
 
 // t-statistics of `count` positions; sum[i] is the prefix sum at position i. Whole vectors are written.

@@ -121,6 +121,8 @@ class NarrowBand {
   struct RowState {
     LeftCells left[vectors];
     UpperCells upper[vectors];
+    // Written here, because constructors that GCC adds are compiled for no instruction set: on ARM they can't make a vector of Highway's.
+    RowState() : left{}, upper{} {}
   };
 
   // Target base of a row's lane 0; the lowest diagonal is even.
