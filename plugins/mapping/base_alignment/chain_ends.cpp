@@ -12,7 +12,7 @@ namespace {
 class EndWalk {
  public:
   EndWalk(const AlignedHit& hit, const AlignmentSettings& settings, std::int32_t span)
-      : band_(settings.bw), enough_(2 * settings.min_chain_score), half_(hit.matches >> 1), way_(span), covered_(span) {}
+      : band_(settings.bw), enough_(2 * std::int64_t{settings.min_chain_score}), half_(hit.matches >> 1), way_(span), covered_(span) {}
   // Does the gap between neighbours cut off what has been passed?
   bool cuts(const Anchor& left, const Anchor& right) {
     const std::int32_t on_target = right.on_target() - left.on_target(), on_read = right.on_read() - left.on_read();
@@ -25,7 +25,8 @@ class EndWalk {
   bool far_enough() const { return way_ >= 2 * band_ || (covered_ >= enough_ && covered_ >= band_) || covered_ >= half_; }
 
  private:
-  std::int32_t band_, enough_, half_, way_, covered_;
+  std::int64_t band_, enough_;  // options, which may be as large as they like
+  std::int32_t half_, way_, covered_;
 };
 
 // Differences of the gaps on read and target in front of anchor j.
