@@ -91,8 +91,7 @@ class BamWriter {
     }
     if (setup.has_resource("run")) text += lines_of(SequencingRun(setup.resource("run")));
     text += "@PG\tID:sluice\tPN:sluice\n";
-    if (header_ == nullptr || hts::add_header_lines(*header_, text) != 0)
-      throw Failure::output("cannot make the header of " + path_, "contig names must be valid in SAM");
+    if (hts::add_header_lines(*header_, text) != 0) throw Failure::output("cannot make the header of " + path_, "contig names must be valid in SAM");
     bam_.emplace(OutputFile(setup, path_));
     bam_->header(hts::bam_header_bytes(*header_));
     bam_->blocks().end_block();

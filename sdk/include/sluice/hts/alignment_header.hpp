@@ -126,16 +126,14 @@ inline std::string header_command(std::string_view command) {
 inline bool add_program(sam_hdr_t& header, const std::string& version, const std::string& description, std::string_view command) {
   const std::string line = header_command(command);
   const bool is_described = !description.empty(), has_command = !line.empty();
-  errno = 0;
-  // Pairs up to a null.
-  const int refused =
-      sam_hdr_add_pg(&header, "sluice", "PN", "sluice", "VN", version.c_str(),
-                     is_described  ? "DS"
-                     : has_command ? "CL"
-                                   : nullptr,
-                     is_described ? description.c_str() : line.c_str(), is_described && has_command ? "CL" : nullptr, line.c_str(), nullptr);
-  if (refused != 0 && errno == ENOMEM) throw std::bad_alloc();
-  return refused == 0;
+  const auto add = [&] {  // pairs up to a null
+    return sam_hdr_add_pg(&header, "sluice", "PN", "sluice", "VN", version.c_str(),
+                          is_described  ? "DS"
+                          : has_command ? "CL"
+                                        : nullptr,
+                          is_described ? description.c_str() : line.c_str(), is_described && has_command ? "CL" : nullptr, line.c_str(), nullptr);
+  };
+  return with_memory(add) == 0;
 }
 
 // As `samtools sort` does. False: it takes no such line.
