@@ -23,6 +23,13 @@ double efficient_work(const Candidate& candidate, double batch_work, double larg
   return first < sizes ? batch_work * first : std::max(known, batch_work * sizes);
 }
 
+// The work of a call of which half is constant. Shorter calls would hardly end earlier, and there would be more of them, one behind the other: the
+// end of a run then takes many times what is constant.
+double least_work(const Candidate& candidate, double largest_row) {
+  const double constant = candidate.cost.constant + candidate.cost.per_largest_row * largest_row;
+  return candidate.cost.per_work > 0 ? constant / candidate.cost.per_work : 0.0;
+}
+
 // What part of the group's work is the candidate's, if all lanes are to end together.
 double share_of(const View& view, const WaitingGroup& group, const Candidate& candidate) {
   const auto tasks = static_cast<double>(std::max<std::size_t>(group.tasks.size(), 1));
@@ -35,6 +42,13 @@ double share_of(const View& view, const WaitingGroup& group, const Candidate& ca
   for (const Candidate& other : view.stages[group.stage].candidates)
     if (&other != &candidate && view.may_do(group, other)) others += other.known ? rate(other) : mine;  // who knows
   return mine / (mine + others);
+}
+
+// What the candidate should take of the group: what it has begun is part of its share. Calls that each took a share of what waits would leave nothing
+// to the other lanes until the source goes on.
+double still_its_own(const View& view, const WaitingGroup& group, const Candidate& candidate) {
+  const double under_way = candidate.work_under_way;
+  return share_of(view, group, candidate) * (group.work + under_way) - under_way;
 }
 
 // What waits and what is still to be read.
@@ -65,8 +79,9 @@ Gathering tasks_to_gather(const View& view, const WaitingGroup& group, const Tas
   // What waits is for all calls that overlap; and never all of a lane's share of the rest: calls get shorter towards the end of a run, so that all
   // lanes end together.
   const int overlap = calls_that_overlap(view, candidate);
-  const double most_work =
-      share_of(view, group, candidate) * std::min(group.work / std::max(1, overlap - candidate.under_way), work_left(view, group) / (2.0 * overlap));
+  const double of_the_rest = share_of(view, group, candidate) * work_left(view, group) / (2.0 * overlap);
+  const double most_work = std::max(std::min(still_its_own(view, group, candidate) / std::max(1, overlap - candidate.under_way), of_the_rest),
+                                    least_work(candidate, first.size.largest_row));
   double work = first.size.work, largest_row = first.size.largest_row, bytes = first.bytes;
   const Candidate* on_cpu = nullptr;
   for (const Candidate& other : view.stages[group.stage].candidates)
@@ -136,7 +151,7 @@ bool waits_for_more(const View& view, const WaitingGroup& group, const Candidate
     return false;
   if (view.source.progress.ended || group.tasks.begin()->second.like == 0) return false;
   const auto tasks = static_cast<double>(group.tasks.size());
-  return share_of(view, group, candidate) * group.work < efficient_work(candidate, group.work / tasks, group.largest_row / tasks);
+  return still_its_own(view, group, candidate) < efficient_work(candidate, group.work / tasks, group.largest_row / tasks);
 }
 
 }  // namespace sluice

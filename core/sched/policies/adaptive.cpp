@@ -101,7 +101,8 @@ void Options::add(const WaitingGroup& group) {
 }
 
 // Do all threads have enough to do that nobody else can, while a device that could do this group's batches is there, or about to be? In front of
-// one that is about to be, or has just come, three quarters of them are kept for what the sources bring: a call that lasts would hold it up.
+// one that is about to be, or has just come, a quarter of them is kept free for what the sources bring: a call that lasts would hold it up. The
+// others are not: where sources bring little work, as in front of `map`, they would be idle until the device is open.
 bool Options::cpu_has_other_work(const WaitingGroup& group) const {
   const LaneView& cpu = view_.lanes[cpu_lane];
   const SourceProgress& progress = view_.source.progress;
@@ -114,8 +115,9 @@ bool Options::cpu_has_other_work(const WaitingGroup& group) const {
     if (well_known(stage, group, candidate)) device_comes = false;
   }
   const auto slots = static_cast<std::size_t>(cpu.traits.slots);
-  if (device_comes && !progress.ended && 4 * cpu.running >= slots) return true;
-  return (device_is_there || device_comes) && static_cast<std::size_t>(progress.cpu_only_batches) + cpu.running >= slots;
+  const std::size_t busy = static_cast<std::size_t>(progress.cpu_only_batches) + cpu.running;
+  if (device_comes && !progress.ended && 4 * busy >= 3 * slots) return true;
+  return (device_is_there || device_comes) && busy >= slots;
 }
 
 bool Options::cpu_helps(const WaitingGroup& group, const Task& task) const {

@@ -258,8 +258,8 @@ TEST_CASE("While a device is opened the CPU does ahead what only it can do") {
         input.batches = std::max(input.batches, 1600);
         const VirtualResult result = VirtualRun(machine, input)();
         every_row_once(result);
-        std::printf("  %2d threads, %3.0f us a unit on the CPU alone, device %4.1fx from 0.5 s on  %6.3f s of %6.3f s, %.3f\n", threads,
-                    1e6 * only_on_cpu, speed, result.makespan, result.oracle, result.makespan / result.oracle);
+        std::printf("  %2d threads, %3.0f us a unit on the CPU alone, device %4.1fx from 0.5 s on  %6.3f s of %6.3f s, %.3f; device share %.3f of %.3f\n", threads,
+                    1e6 * only_on_cpu, speed, result.makespan, result.oracle, result.makespan / result.oracle, result.device_share, result.oracle_share);
         CAPTURE(threads);
         CAPTURE(speed);
         CAPTURE(only_on_cpu);
