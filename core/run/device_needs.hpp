@@ -36,7 +36,7 @@ class SecondsLeft {
  private:
   const double began_;
   double first_share_ = -1, first_at_ = 0;
-  std::array<double, 3> answers_{};
+  std::array<double, 10> answers_{};
   std::size_t answer_ = 0;
 };
 

@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -175,6 +176,15 @@ void SignalFile::read(RecordPlace place, char* stored) const {
   if (read_bytes(place.offset, reinterpret_cast<char*>(&size), sizeof size) != sizeof size || size != bytes ||
       read_bytes(place.offset + 8, stored, bytes) != bytes)
     fail("has no record of " + std::to_string(bytes) + " bytes at byte " + std::to_string(place.offset) + ", where its index says", remedy);
+}
+
+bool SignalFile::is_at_hand(RecordPlace place) const {
+  if (table_ != nullptr || place.bytes == 0) return false;
+  char byte = 0;
+  const iovec to{&byte, 1};
+  for (const std::uint64_t offset : {place.offset, place.offset + place.bytes - 1})
+    if (::preadv2(file_.number, &to, 1, static_cast<off_t>(offset), RWF_NOWAIT) != 1) return false;
+  return true;
 }
 
 bool SignalFile::read_if_there(RecordPlace place, std::vector<char>& stored) const {

@@ -58,7 +58,9 @@ class SignalFile {
   // Reads the record at `place` into `stored` (stored_bytes of it). Thread-safe. Fails when no record of that size lies there, so that a
   // wrong index is noticed.
   void read(RecordPlace place, char* stored) const;
-  // The same for a place that somebody else says: false when there is no such record.
+  // Are the first and last byte of the record at `place` in the system's memory? False also where it does not say, and of POD5 and FAST5. Thread-safe.
+  bool is_at_hand(RecordPlace place) const;
+  // As read(), for a place that somebody else says: false when there is no such record.
   bool read_if_there(RecordPlace place, std::vector<char>& stored) const;
   // Reads the first `bytes` of the record at `place`, which is one of the file's. Thread-safe.
   void read_beginning(RecordPlace place, char* stored, std::size_t bytes) const;
