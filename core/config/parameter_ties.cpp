@@ -142,9 +142,9 @@ void check_ties(const WrittenPipeline& pipeline, Diagnostics& diagnostics) {
       diagnostics.warning(parameter.where, "", "parameter '" + parameter.name + "': " + key + ": there is no parameter '" + name + "'",
                           "name one, or remove '" + std::string(key) + "'");
   };
-  for (const auto& [name, per_byte] : pipeline.memory.per_byte)
-    if (std::none_of(pipeline.parameters.begin(), pipeline.parameters.end(), [&](const PipelineParameter& p) { return p.name == name; }))
-      diagnostics.warning({pipeline.file.string(), 0, 0}, "", "memory: there is no parameter '" + name + "'", "name one");
+  for (const auto& rule : pipeline.memory.per_byte)
+    if (std::none_of(pipeline.parameters.begin(), pipeline.parameters.end(), [&](const PipelineParameter& p) { return p.name == rule.first; }))
+      diagnostics.warning({pipeline.file.string(), 0, 0}, "", "memory: there is no parameter '" + rule.first + "'", "name one");
   for (const PipelineParameter& parameter : pipeline.parameters) {
     if (parameter.by_ending) check(parameter, "by_ending", parameter.by_ending->of);
     if (parameter.takes)

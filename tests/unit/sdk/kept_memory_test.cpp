@@ -18,7 +18,7 @@ template <bool forgets>
 struct Reversal {
   struct Parameters {};
   static void describe(sluice::Describe<Reversal>& d) {
-    d.id("reversal").summary("turns numbers round").doc("Turns the numbers of a row round.").map("row");
+    d.id("reversal").summary("turns numbers round").doc("Turns the numbers of a row round.").map("row").serial();
     d.needs("number", "list<i32>", "some numbers").gives("reversed", "list<i32>", "the last one first");
   }
   Reversal(const sluice::Setup&, const Parameters&) {}
