@@ -18,8 +18,10 @@ double SecondsLeft::operator()(double now, const Dispatcher& dispatcher) {
   if (progress.ended) return 0;
   if (first_share_ < 0 && progress.share > 0) first_share_ = progress.share, first_at_ = now;
   const double read = progress.share - first_share_;
-  answers_[answer_++ % answers_.size()] = first_share_ > 0 && read > 0 ? (now - first_at_) * (1.0 - progress.share) / read : now - began_;
-  return *std::min_element(answers_.begin(), answers_.end());
+  std::rotate(answers_.begin(), answers_.end() - 1, answers_.end());
+  answers_.front() = first_share_ > 0 && read > 0 ? (now - first_at_) * (1.0 - progress.share) / read : now - began_;
+  const double of_a_moment = *std::min_element(answers_.begin(), answers_.begin() + 3), of_all = *std::min_element(answers_.begin(), answers_.end());
+  return std::max(of_all, of_a_moment / 2);
 }
 
 double least_seconds(const Plan& plan, const Registry& registry, int threads) {

@@ -27,7 +27,8 @@ DeviceNeeds device_needs(const Plan& plan, const std::string& wish);
 inline constexpr double times_as_long_behind_regroup = 6, times_as_long_behind_resources = 3;
 
 // How long a run will go on. By how much has been read since the first batches: these are read ahead of everything, and fill empty caches. And by
-// the shortest of the last few answers, as a run is slow for a moment. Where nobody knows, as long again.
+// the shortest of the last ten answers, as a run is slow for a moment; half of what the last three say is believed at once. Where nobody knows, as
+// long again.
 class SecondsLeft {
  public:
   explicit SecondsLeft(double now) : began_(now) {}
@@ -36,8 +37,7 @@ class SecondsLeft {
  private:
   const double began_;
   double first_share_ = -1, first_at_ = 0;
-  std::array<double, 10> answers_{};
-  std::size_t answer_ = 0;
+  std::array<double, 10> answers_{};  // the newest first
 };
 
 // A run of large files lasts, as hardly any reads faster than this. (Of those that look up some of a file a device is opened that they could do

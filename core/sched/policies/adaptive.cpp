@@ -24,6 +24,7 @@ constexpr std::uint64_t explore_again_after = 64;
 // The first calls on a device are small, and say little about the others: there have to be some, and one of several batches where there can be.
 constexpr int calls_to_know_a_device = 3;
 constexpr double batches_to_know_a_device = 8;
+constexpr double soon = 5e-3;  // seconds; reads and decoding that wait so long are noticed by nobody
 
 bool well_known(const StageView& stage, const WaitingGroup& group, const Candidate& device) {
   if (!device.known || device.observed < calls_to_know_a_device) return false;
@@ -56,6 +57,7 @@ class Options {
  private:
   void add(const WaitingGroup& group);
   bool cpu_helps(const WaitingGroup& group, const Task& task) const;
+  bool soon_done_on_cpu(const WaitingGroup& group) const;
   bool cpu_has_other_work(const WaitingGroup& group) const;
   std::optional<Option> consider(const WaitingGroup& group, const Task& task, const Candidate& candidate, bool cpu_helps);
   std::optional<Option> untimed(Option option) const;
@@ -100,9 +102,17 @@ void Options::add(const WaitingGroup& group) {
   }
 }
 
+// Is the oldest batch of the group done soon on the CPU, as far as one knows?
+bool Options::soon_done_on_cpu(const WaitingGroup& group) const {
+  const auto& candidates = view_.stages[group.stage].candidates;
+  return std::any_of(candidates.begin(), candidates.end(), [&](const Candidate& candidate) {
+    return candidate.on_cpu() && candidate.known && call_seconds(view_, group.tasks.begin()->second, candidate) < soon;
+  });
+}
+
 // Do all threads have enough to do that nobody else can, while a device that could do this group's batches is there, or about to be? In front of
-// one that is about to be, or has just come, a quarter of them is kept free for what the sources bring: a call that lasts would hold it up. The
-// others are not: where sources bring little work, as in front of `map`, they would be idle until the device is open.
+// one that is about to be, or has just come, three quarters of them are kept for what the sources bring: a call that lasts would hold it up. With
+// short calls one quarter is enough: where sources bring little work, as in front of `map`, the others would be idle until the device is open.
 bool Options::cpu_has_other_work(const WaitingGroup& group) const {
   const LaneView& cpu = view_.lanes[cpu_lane];
   const SourceProgress& progress = view_.source.progress;
@@ -116,7 +126,7 @@ bool Options::cpu_has_other_work(const WaitingGroup& group) const {
   }
   const auto slots = static_cast<std::size_t>(cpu.traits.slots);
   const std::size_t busy = static_cast<std::size_t>(progress.cpu_only_batches) + cpu.running;
-  if (device_comes && !progress.ended && 4 * busy >= 3 * slots) return true;
+  if (device_comes && !progress.ended && 4 * cpu.running >= slots && (4 * busy >= 3 * slots || !soon_done_on_cpu(group))) return true;
   return (device_is_there || device_comes) && busy >= slots;
 }
 
