@@ -24,7 +24,7 @@ DeviceNeeds device_needs(const Plan& plan, const std::string& wish);
 
 // What comes behind a regroup is most of a run that has one (polish 3 of 3.5 s, correct 48 of 50), and so is what an index that takes long to make is
 // made for (overlap 7 of 7.7 s).
-inline constexpr double times_as_long_behind_regroup = 6, times_as_long_behind_resources = 3;
+inline constexpr double times_as_long_behind_regroup = 9, times_as_long_behind_resources = 4.5;
 
 // How long a run will go on. By how much has been read since the first batches: these are read ahead of everything, and fill empty caches. And by
 // the shortest of the last ten answers, as a run is slow for a moment; half of what the last three say is believed at once. Where nobody knows, as

@@ -295,7 +295,7 @@ section_faults() {
   cp "$work/cpu_output" "$work/once.tsv"
   # With auto a device is opened only in a run that lasts: many copies of the reads, two threads.
   local once=("${call[@]}") folder=$work/sets/${set:-faults} long=()
-  repeat_bam "$folder/reads.bam" "$folder/long.bam" "$copies" || return
+  repeat_bam "$folder/reads.bam" "$folder/long.bam" $((2 * copies)) || return
   if [ -n "$set" ]; then use_set "$set" long.bam; else call=("${call[@]/reads.bam/long.bam}"); fi
   long=("${call[@]}")
   on_cpu
@@ -319,7 +319,7 @@ section_faults() {
       if [ "$device" = auto ]; then
         call=("${long[@]}")
         cp "$work/long.tsv" "$work/cpu_output"
-        compare "--device $device, $copies times, 2 threads, $fault" --device "$device" --threads 2 --inject-device-fault "$fault"
+        compare "--device $device, $((2 * copies)) times, 2 threads, $fault" --device "$device" --threads 2 --inject-device-fault "$fault"
       else
         compare "--device $device, $fault" --device "$device" --batch-work 50000 --inject-device-fault "$fault"
       fi

@@ -390,7 +390,7 @@ params = { output = "${folder}/sums.txt", state_mib = 100 }
   take_checkpoints(run);
   run.options.listener = &account;
   set_peak_back();
-  const long before = kib("VmHWM");
+  [[maybe_unused]] const long before = kib("VmHWM");
   const ToyResult result = run(toml);
   CHECK(result.run.state == RunState::finished);
   CHECK(result.run.statistics.checkpoints.kept > 0);
