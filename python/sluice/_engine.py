@@ -71,14 +71,24 @@ def value_text(value: Any) -> str:
     return str(value)
 
 
-def settings_array(values: Mapping[str, Any]) -> tuple[Any, int]:
+def encoded(text: str, what: str) -> bytes:
+    """A text as C has it. Raises ValueError where C would see the end of it too early."""
+    if "\0" in text:
+        raise ValueError(f"{what}: a text of the library cannot have a NUL: {text!r}")
+    return text.encode("utf-8", "surrogateescape")
+
+
+def settings_array(values: Mapping[str, Any], *, may_be_empty: bool = False) -> tuple[Any, int]:
+    """Settings by name, a list as one setting for each of its values. Raises ValueError where a list has none: a default would take its place."""
     pairs = []
     for name, value in values.items():
         if value is None:
             continue
         is_one = isinstance(value, (str, bytes, os.PathLike)) or not hasattr(value, "__iter__") or getattr(value, "shape", None) == ()
-        for one in [value] if is_one else value:
-            pairs.append(_l.Setting(name.encode(), value_text(one).encode("utf-8", "surrogateescape")))
+        several = [value] if is_one else list(value)
+        if not several and not may_be_empty:
+            raise ValueError(f"{name}: the list of its values is empty (give one, or leave {name} out)")
+        pairs.extend(_l.Setting(encoded(name, name), encoded(value_text(one), name)) for one in several)
     return (_l.Setting * max(len(pairs), 1))(*pairs), len(pairs)
 
 
@@ -102,12 +112,12 @@ class RunHandle:
         request.struct_size = ctypes.sizeof(request)
         if hasattr(pipeline, "to_toml"):
             pipeline._register_stages()
-            request.pipeline, request.pipeline_text = pipeline.place.encode(), pipeline.to_toml().encode()
+            request.pipeline, request.pipeline_text = encoded(pipeline.place, "pipeline"), encoded(pipeline.to_toml(), "pipeline")
         else:
-            request.pipeline = value_text(pipeline).encode("utf-8", "surrogateescape")
+            request.pipeline = encoded(value_text(pipeline), "pipeline")
         request.parameters, request.parameter_count = settings_array(parameters)
-        request.options, request.option_count = settings_array(options)
-        changed = [change.encode() for change in changes]
+        request.options, request.option_count = settings_array(options, may_be_empty=True)
+        changed = [encoded(change, "set") for change in changes]
         request.changes, request.change_count = (ctypes.c_char_p * max(len(changed), 1))(*changed), len(changed)
         if stream is not None:
             request.stream_stage = stream["stage"].encode()
