@@ -79,6 +79,22 @@ std::string forgotten_value(const CLI::App& app, const Arguments& arguments) {
   return "";
 }
 
+// "--reads=" is an empty value, as --reads "" is. CLI11 takes it for --reads, whose value comes next.
+Arguments with_empty_values(const CLI::App& app, const Arguments& arguments) {
+  Arguments whole;
+  for (const std::string& word : arguments) {
+    const bool is_empty = word.size() > 3 && word.starts_with("--") && word.find('=') == word.size() - 1;
+    const CLI::Option* known = is_empty ? app.get_option_no_throw(word.substr(0, word.size() - 1)) : nullptr;
+    if (known == nullptr || known->get_items_expected_min() == 0) {
+      whole.push_back(word);
+    } else {
+      whole.push_back(word.substr(0, word.size() - 1));
+      whole.emplace_back();
+    }
+  }
+  return whole;
+}
+
 }  // namespace
 
 std::optional<int> parse_known_options(CLI::App& app, const Arguments& arguments) {
@@ -89,7 +105,8 @@ std::optional<int> parse_known_options(CLI::App& app, const Arguments& arguments
   app.allow_extras();
   if (dynamic_cast<HelpText*>(app.get_formatter().get()) == nullptr) app.formatter(std::make_shared<HelpText>());
   if (const std::string problem = forgotten_value(app, arguments); !problem.empty()) return print_error(app, problem, "give it a value"), exit_usage;
-  Arguments reversed(arguments.rbegin(), arguments.rend());  // CLI11 wants them so
+  const Arguments whole = with_empty_values(app, arguments);
+  Arguments reversed(whole.rbegin(), whole.rend());  // CLI11 wants them so
   try {
     app.parse(std::move(reversed));
   } catch (const CLI::CallForAllHelp&) {

@@ -73,6 +73,18 @@ TEST_CASE("mistakes on the command line return 2, all together, with the nearest
   CHECK(std::count(outcome.err.begin(), outcome.err.end(), '\n') == 8);
 }
 
+TEST_CASE("an option with nothing behind its = has an empty value, and leaves the next word alone") {
+  const Folder folder;
+  const std::string toy = folder.write("toy.toml", toy_pipeline);
+  const auto outcome = run({"run", toy, "--output", folder.path("out"), "--account=", "--quiet"});
+  CHECK(outcome.code == 0);
+  CHECK(outcome.err.empty());
+  CHECK_FALSE(std::filesystem::exists("--quiet"));
+  CHECK(run({"run", toy, "--batches=", "--output", folder.path("other")}).code == 0);
+  CHECK(folder.read("other") == folder.read("out"));
+  CHECK(run({"run", toy, "--output=", "--quiet"}).says("--output is required"));
+}
+
 TEST_CASE("mistakes in the file are found before anything is written") {
   const Folder folder;
   const std::string toy = folder.write("toy.toml", std::string(toy_pipeline) + "params.colum = \"x\"\n[stages.more]\nuse = \"toy_mop\"\n");
