@@ -61,7 +61,8 @@ void AlignmentFile::fail(const std::string& what, const std::string& remedy) con
   throw Failure::input("alignment file '" + path_ + "' " + what, remedy);
 }
 
-AlignmentFile::AlignmentFile(const OpenOptions& options) : path_(options.path), window_bytes_(options.window_bytes), grows_(options.grows) {
+AlignmentFile::AlignmentFile(const OpenOptions& options)
+    : path_(options.path), fasta_(options.reference), window_bytes_(options.window_bytes), grows_(options.grows) {
   hts::silence();
   file_ = hts::open_file(path_);
   if (!file_) {
@@ -77,10 +78,10 @@ AlignmentFile::AlignmentFile(const OpenOptions& options) : path_(options.path), 
   if (grows_ && !has_blocks()) fail("can't be followed: it is not BAM", "convert it with `samtools view -b`");
   if (!grows_) hts::RecordsInOrder::check_mark(*file_, "alignment file '" + path_ + "'");
   if (!has_blocks() || !options.region.empty() || !options.bed.empty()) hts::add_threads(*file_, options.threads);
+  header_ = hts::read_header(*file_, "alignment file '" + path_ + "'");  // before HTSlib has the reference, after whose lengths it changes it
   if (!options.reference.empty() && format->format == cram) index_reference(options.reference);
   if (!options.reference.empty() && format->format == cram && hts_set_opt(file_.get(), CRAM_OPT_REFERENCE, options.reference.c_str()) != 0)
     fail("cannot be decoded with reference '" + options.reference + "'", "check the path of the reference that the CRAM file was made with");
-  header_ = hts::read_header(*file_, "alignment file '" + path_ + "'");
   record_.reset(allocated(bam_init1()));
   struct stat info {};
   if (::stat(path_.c_str(), &info) == 0 && S_ISREG(info.st_mode)) file_bytes_ = info.st_size;
@@ -253,9 +254,11 @@ bool AlignmentFile::read_record() {
     const int got = hts::read_record(*file_, *iterator_, *record_);
     if (got < -1) fail_damaged(hts::record_problem(got, *file_, *header_, *record_));
     if (got < 0) return false;
+    if (!reference_ && file_->format.format == cram) reference_.emplace(*header_, fasta_, "alignment file '" + path_ + "'");
+    if (reference_) reference_->check(record_->core.tid);
     is_unmapped = got == hts::taken_as_unmapped;
   } else {
-    if (!in_order_) in_order_.emplace(*file_, *header_, path_, "alignment file '" + path_ + "'");
+    if (!in_order_) in_order_.emplace(*file_, *header_, path_, "alignment file '" + path_ + "'", fasta_);
     in_order_->count_from(visited_);
     if (!in_order_->next(*record_)) return false;
     is_unmapped = in_order_->was_taken_as_unmapped();

@@ -15,6 +15,7 @@
 #include <sluice/hts/bam_part.hpp>
 #include <sluice/hts/bam_text.hpp>
 #include <sluice/hts/basecaller_tags.hpp>
+#include <sluice/hts/cram_reference.hpp>
 #include <sluice/hts/handles.hpp>
 #include <sluice/hts/input_end.hpp>
 #include <sluice/hts/sam_lines.hpp>
@@ -130,11 +131,12 @@ class AlignmentFile {
   bool build_index(const std::string& index_path, int shift);
   bool take_index(const std::string& index_path);
 
-  std::string path_;
+  std::string path_, fasta_;
   hts::File file_;
   hts::Header header_;
   std::shared_ptr<const hts::BasecallerTags> basecaller_tags_;
   hts::Record record_;
+  std::optional<hts::CramReference> reference_;  // of CRAM that an iterator reads
   std::optional<hts::RecordsInOrder> in_order_;
   hts::Index index_;
   hts::Iterator iterator_;

@@ -34,11 +34,11 @@ void for_each_record(const std::string& path, const std::string& reference, int 
   const std::string name = "alignment file '" + path + "'";
   const hts::File file = hts::open_file(path);
   if (!file) throw Failure::input("cannot open " + name + ": " + std::strerror(errno), "check the path");
+  const hts::Header header = hts::read_header(*file, name);  // before HTSlib has the reference, after whose lengths it changes it
   if (!reference.empty() && file->format.format == cram) hts_set_opt(file.get(), CRAM_OPT_REFERENCE, reference.c_str());
-  const hts::Header header = hts::read_header(*file, name);
   if (file->format.format != sam || file->format.compression != no_compression) hts::add_threads(*file, threads);
   const hts::Record record(allocated(bam_init1()));
-  hts::RecordsInOrder records(*file, *header, path, name);
+  hts::RecordsInOrder records(*file, *header, path, name, reference);
   while (records.next(*record)) {
     each(*record);
     if (records.records() % records_between_questions == 0 && cancelled()) return;

@@ -101,9 +101,13 @@ class ModificationThreshold {
     errno = 0;
     file_ = hts::open_file(path_);
     if (!file_) throw Failure::input("cannot open '" + path_ + "': " + (errno != 0 ? std::strerror(errno) : "no alignment file"));
+    // Of CRAM before HTSlib has the reference, after whose lengths it changes it; of SAM without contigs they come from there.
+    const auto read_header = [&] { header_ = hts::read_header(*file_, "alignment file '" + path_ + "'"); };
+    const bool is_cram = file_->format.format == cram;
+    if (is_cram) read_header();
     if (parameters_.reference && hts_set_fai_filename(file_.get(), parameters_.reference->c_str()) != 0)
       throw Failure::input("cannot use the reference '" + *parameters_.reference + "'");
-    header_ = hts::read_header(*file_, "alignment file '" + path_ + "'");
+    if (!is_cram) read_header();
     const htsFormat& format = *hts_get_format(file_.get());
     constexpr std::size_t window_bytes = std::size_t{1} << 20;
     if (format.format == bam && format.compression == bgzf) text_.emplace(file_->fp.bgzf, sam_hdr_nref(header_.get()), window_bytes);
@@ -127,7 +131,7 @@ class ModificationThreshold {
         if (is_used(found->core)) records.push_back(*found);
       } else {
         hts::Record read(allocated(bam_init1()));
-        if (!in_order_) in_order_.emplace(*file_, *header_, path_, "alignment file '" + path_ + "'");
+        if (!in_order_) in_order_.emplace(*file_, *header_, path_, "alignment file '" + path_ + "'", parameters_.reference.value_or(Path()));
         if (!in_order_->next(*read)) return;
         if (is_used(read->core)) records.push_back(hts::as_alignment_record(std::move(read)));
       }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #include <doctest/doctest.h>
+#include <htslib/cram.h>
 
 #include <filesystem>
 #include <fstream>
@@ -265,4 +266,67 @@ TEST_CASE("records have the bytes that HTSlib writes") {
   std::string written(std::size_t{4} << 20, '\0');
   written.resize(static_cast<std::size_t>(bgzf_read(file.get(), written.data(), written.size())));
   CHECK((written == bytes));
+}
+
+namespace {
+
+// Of one read on each of two contigs, in one slice, of which HTSlib keeps no sum. The FASTA that it was written with: `fasta`.
+void write_cram(const std::string& cram, const std::string& fasta, const std::string& one, const std::string& two) {
+  std::ofstream(fasta) << ">one\n" << one << "\n>two\n" << two << "\n";
+  const std::string lines = "@SQ\tSN:one\tLN:" + std::to_string(one.size()) + "\n@SQ\tSN:two\tLN:" + std::to_string(two.size()) + "\n";
+  const Header header(sam_hdr_parse(lines.size(), lines.c_str()));
+  const File file(hts_open(cram.c_str(), "wc"));
+  REQUIRE(hts_set_opt(file.get(), CRAM_OPT_REFERENCE, fasta.c_str()) == 0);
+  REQUIRE(hts_set_opt(file.get(), CRAM_OPT_MULTI_SEQ_PER_SLICE, 1) == 0);
+  REQUIRE(sam_hdr_write(file.get(), header.get()) == 0);
+  const Record record(bam_init1());
+  const std::uint32_t cigar = 20U << 4U;
+  for (const auto& [contig, bases] : {std::pair(0, one), std::pair(1, two)}) {
+    REQUIRE(bam_set1(record.get(), 1, "r", 0, contig, 10, 60, 1, &cigar, -1, -1, 0, 20, bases.substr(10, 20).c_str(), nullptr, 0) >= 0);
+    REQUIRE(sam_write1(file.get(), header.get(), record.get()) >= 0);
+  }
+}
+// The bases of its reads with this reference ("": none is given), or the problem.
+std::string decoded(const std::string& cram, const std::string& fasta) {
+  try {
+    const File file(hts_open(cram.c_str(), "r"));
+    const Header header(sam_hdr_read(file.get()));
+    if (!fasta.empty()) REQUIRE(hts_set_opt(file.get(), CRAM_OPT_REFERENCE, fasta.c_str()) == 0);
+    const Record record(bam_init1());
+    RecordsInOrder in_order(*file, *header, cram, "'x.cram'", fasta);
+    std::string all, bases;
+    while (in_order.next(*record)) {
+      sequenced_bases(*record, bases);
+      all += bases;
+    }
+    return all;
+  } catch (const sluice::Failure& failure) {
+    return failure.what();
+  }
+}
+
+}  // namespace
+
+TEST_CASE("CRAM is decoded with the reference of its header, or refused") {
+  silence();
+  const sluice::testing::TemporaryFolder folder;
+  const std::string fasta = folder.path() + "/r.fa", cram = folder.path() + "/x.cram", other = folder.path() + "/other.fa";
+  const std::string one(60, 'A'), two = std::string(30, 'C') + std::string(30, 'G'), right = one.substr(10, 20) + two.substr(10, 20);
+  write_cram(cram, fasta, one, two);
+  CHECK(decoded(cram, fasta) == right);
+  const auto with = [&](const std::string& text) {
+    std::filesystem::remove(other + ".fai");
+    std::ofstream(other) << text;
+    return decoded(cram, other);
+  };
+  CHECK(with(">two\n" + two + "\n>one\naaaaaaaaaa" + one.substr(10) + "\n") == right);
+  CHECK(with(">one\n" + one + "\n>two\n" + std::string(60, 'G') + "\n")
+            .starts_with("'x.cram': contig 'two' is another sequence in the reference '" + other + "': its MD5 sum is "));
+  CHECK(with(">one\n" + one + "\n>two\n" + two + "G\n")
+            .starts_with("'x.cram': contig 'two' has 60 bases in its header and 61 in the reference '" + other + "'"));
+  CHECK(with(">1\n" + one + "\n>2\n" + two + "\n").starts_with("'x.cram': no contig of its header is in the reference '" + other + "'"));
+  // The file that the header names.
+  if (std::getenv("REF_PATH") != nullptr || std::getenv("REF_CACHE") != nullptr) return;
+  std::ofstream(fasta) << ">one\n" << one << "\n>two\n" << std::string(60, 'T') << "\n";
+  CHECK(decoded(cram, "").starts_with("'x.cram': contig 'two' is another sequence in the reference '" + fasta + "'"));
 }

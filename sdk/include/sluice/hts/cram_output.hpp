@@ -19,6 +19,7 @@
 #include <sluice/failure.hpp>
 #include <sluice/hts/alignment_record.hpp>
 #include <sluice/hts/bam_bytes.hpp>
+#include <sluice/hts/cram_reference.hpp>
 #include <sluice/hts/handles.hpp>
 #include <sluice/staged_file.hpp>
 #include <span>
@@ -37,7 +38,11 @@ class CramOutput {
       : path_(path), header_(header), file_(host, path) {
     refuse_unless_bam_holds(header);
     if (index == CramIndex::crai) index_.emplace(host, path + ".crai");
-    if (!fasta.empty()) index_reference(fasta);
+    if (!fasta.empty()) {
+      index_reference(fasta);
+      reference_.emplace(header, fasta, "CRAM '" + path_ + "'");
+      reference_->require_all();
+    }
     errno = 0;
     open();
     const int status = fasta.empty() ? hts_set_opt(writer_.get(), CRAM_OPT_NO_REF, 1) : hts_set_opt(writer_.get(), CRAM_OPT_REFERENCE, fasta.c_str());
@@ -52,9 +57,11 @@ class CramOutput {
     call.parallel_for(made.size(), 16, [&](std::size_t begin, std::size_t end) {
       for (std::size_t i = begin; i < end; ++i) made[i] = record_of(records[i]);
     });
-    errno = 0;
-    for (const Record& record : made)
+    for (const Record& record : made) {
+      if (reference_) reference_->check(record->core.tid);
+      errno = 0;
       if (sam_write1(writer_.get(), &header_, record.get()) < 0) throw write_failure();
+    }
   }
   void finish() {
     errno = 0;
@@ -113,6 +120,7 @@ class CramOutput {
   OutputFile file_;
   std::optional<OutputFile> index_;
   std::string index_path_;  // HTSlib keeps no copy
+  std::optional<CramReference> reference_;
   File writer_;
 };
 

@@ -14,7 +14,9 @@
 
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <sluice/failure.hpp>
+#include <sluice/hts/cram_reference.hpp>
 #include <sluice/hts/handles.hpp>
 #include <sluice/hts/record_input.hpp>
 #include <sluice/input_text.hpp>
@@ -60,9 +62,12 @@ void warn_of_open_end(const Host& host, const Text& text) {
 // The records of a SAM, BAM or CRAM file one after the other, to an end that is where it should be.
 class RecordsInOrder {
  public:
-  // Behind the header. `name`: as messages call it, "alignment file 'x.bam'".
-  RecordsInOrder(htsFile& file, sam_hdr_t& header, std::string path, std::string name)
-      : file_(&file), header_(&header), path_(std::move(path)), name_(std::move(name)), counts_(is_plain_sam(file) && !is_regular(path_)) {}
+  // Behind the header. `name`: as messages call it, "alignment file 'x.bam'"; `fasta`: what CRAM is decoded with, where it was given. Throws Failure
+  // (input) where that is another reference than the file's.
+  RecordsInOrder(htsFile& file, sam_hdr_t& header, std::string path, std::string name, std::string fasta = {})
+      : file_(&file), header_(&header), path_(std::move(path)), name_(std::move(name)), counts_(is_plain_sam(file) && !is_regular(path_)) {
+    if (file.format.format == cram) reference_.emplace(header, std::move(fasta), name_);
+  }
 
   // Where a file that is all there lacks the mark at its end: throws. What comes through a pipe is looked at when it has ended.
   static void check_mark(htsFile& file, const std::string& name) {
@@ -81,6 +86,7 @@ class RecordsInOrder {
     const int got = read_record(*file_, *header_, record);
     if (got < -1) fail(got, record);
     if (got < 0) return check_end(), false;
+    if (reference_) reference_->check(record.core.tid);
     was_taken_as_unmapped_ = got == taken_as_unmapped;
     ++records_;
     return true;
@@ -107,6 +113,7 @@ class RecordsInOrder {
   htsFile* file_;
   sam_hdr_t* header_;
   std::string path_, name_;
+  std::optional<CramReference> reference_;  // of CRAM
   std::uint64_t records_ = 0;
   bool counts_;  // text of a pipe: of its lines, whether they have an end
   bool ends_inside_line_ = false, was_taken_as_unmapped_ = false;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <filesystem>
 #include <fstream>
 #include <sluice/hts/bam_bytes.hpp>
 #include <sluice/hts/handles.hpp>
@@ -254,6 +255,22 @@ TEST_CASE("CRAM holds the same records, and has an index") {
   OpenedFile opened(files.keep(result, "x.cram"));
   REQUIRE(hts_set_opt(opened.file.get(), CRAM_OPT_REFERENCE, files.path("reference.fa").c_str()) == 0);
   CHECK(opened.names() == records.sorted_names());
+}
+
+TEST_CASE("CRAM is compressed against a reference that has the contigs of the header") {
+  const AlignmentFiles files;
+  const Records records = many_records(20);
+  const auto message = [&](const std::string& fasta) {
+    std::error_code ignored;
+    std::filesystem::remove(files.path("other.fa") + ".fai", ignored);
+    std::ofstream(files.path("other.fa")) << fasta;
+    return files.sorting(records.batches(100)).with({{"output", "x.cram"}, {"reference", files.path("other.fa")}}).run().message;
+  };
+  const std::string one = ">one\n" + std::string(50'000, 'A') + "\n", two = ">two\n" + std::string(50'000, 'C') + "\n";
+  CHECK(message(one + two).empty());
+  CHECK(message(">1\n" + std::string(50'000, 'A') + "\n").find("no contig of its header is in the reference") != std::string::npos);
+  CHECK(message(one).find("contig 'two' of its header is not in the reference") != std::string::npos);
+  CHECK(message(one + ">two\nCC\n").find("contig 'two' has 50000 bases in its header and 2 in the reference") != std::string::npos);
 }
 
 TEST_CASE("the writer keeps the contract of every stage") {
