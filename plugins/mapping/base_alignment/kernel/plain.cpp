@@ -47,7 +47,7 @@ class PlainRows {
 
  private:
   void substitute(std::int32_t row, const RowCells& cells) {
-    const std::int32_t end = substitution_end(cells, problem_.target_length);
+    const std::int32_t end = substitution_end(cells, problem_.target_length, scores_);
     const std::uint8_t* query = rows_.query_back + (problem_.query_length - 1 - row);
     for (std::int32_t t = cells.band_begin; t < end; ++t) rows_.substitution[t] = byte(matrix_score(scores_, rows_.target[t], query[t]));
   }

@@ -52,6 +52,11 @@ constexpr std::int32_t substitution_end(const RowCells& cells, std::int32_t targ
   return std::min(cells.band_begin + groups * block_cells, width);
 }
 
+// With a score of their own for transitions minimap2 gives columns their scores one by one, those of the band's cells alone.
+constexpr std::int32_t substitution_end(const RowCells& cells, std::int32_t target_length, const Scores& scores) {
+  return scores.has_transitions() ? cells.band_last + 1 : substitution_end(cells, target_length);
+}
+
 struct BestCell {
   std::int32_t score, target;
 };

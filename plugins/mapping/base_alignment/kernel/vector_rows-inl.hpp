@@ -140,7 +140,8 @@ class VectorRows {
     const std::uint8_t* const query = query_back_ + (problem_.query_length - 1 - row);
     std::uint8_t* steps = rows_.next_steps(cells);
     LeftCells left_before{set(border.x), set(border.x2), set(border.v)};
-    const std::int32_t new_end = cells.band_begin + (cells.band_last - cells.band_begin + block_cells) / block_cells * block_cells;
+    const std::int32_t grouped_end = cells.band_begin + (cells.band_last - cells.band_begin + block_cells) / block_cells * block_cells;
+    const std::int32_t new_end = scores_.has_transitions() ? cells.band_last + 1 : grouped_end;  // as substitution_end()
     for (std::int32_t t = cells.begin; t <= cells.last; t += lanes, steps += lanes) {
       Cells score = rule.template substitution<is_general>(target_ + t, query + t);
       const bool is_first = t == cells.begin, is_last = t + lanes > cells.last;
