@@ -104,7 +104,30 @@ printf 'genome\t10\n' >bad.bed
 expect_error 4 "bad.bed', line 1: it has no start and end" --preset splice --junc-bed bad.bed
 printf 'genome\t10\t100\tx\t0\t+\t10\t100\t0\t2\t20,20,\t0,90,\n' >bad.bed
 expect_error 4 "bad.bed', line 1: it has blocks that do not lie in its interval" --preset splice --junc-bed bad.bed
+contig=$(head -n 1 genome.fa | cut -c 2- | cut -d ' ' -f 1)
+printf '%s\t10\t-\tD\t3\n%s\t20\tx\tD\t3\n' "$contig" "$contig" >bad.tsv
+expect_error 4 "bad.tsv', line 2: it has 'x' where + or - belongs" --preset splice --spsc bad.tsv
+printf '%s\t10\t-\tQ\t3\n' "$contig" >bad.tsv
+expect_error 4 "bad.tsv', line 1: it has 'Q' where D or A belongs" --preset splice --spsc bad.tsv
 echo "wrong options have an error each"
+
+# What fits in part gives what fits, and a warning of the rest.
+expect_warning() { # TEXT OPTIONS...
+  local text=$1
+  shift
+  map --output some.paf --cigar --reference genome.fa --reads clean.fa --preset splice "$@" 2>errors || fail "refused: $*"
+  grep -q -- "$text" errors || { cat errors >&2; fail "no '$text' among the warnings: $*"; }
+}
+printf '%s\t10\t20\nother\t10\t20\nother\t30\t40\n' "$contig" >some.bed
+expect_warning "2 of 3 lines of junctions 'some.bed' are on contigs that the reference does not have" --junc-bed some.bed
+printf '%s\t10\t20\n%s\t30\t30\n%s\t100\t1000000000\n' "$contig" "$contig" "$contig" >some.bed
+for option in --junc-bed --jump-bed --pass1; do
+  expect_warning "1 of 3 lines of junctions 'some.bed' have no base" $option some.bed
+  expect_warning "1 of 3 lines of junctions 'some.bed' reach behind the end of their contig" $option some.bed
+done
+printf '%s\t10\t-\tD\t3\nother\t10\t-\tD\t3\n%s\t1000000000\t-\tD\t3\n' "$contig" "$contig" >some.tsv
+expect_warning "2 of 3 lines of splice scores 'some.tsv' are on contigs, or at places of them, that the reference does not have" --spsc some.tsv
+echo "lines that fit nothing are warned of"
 
 # ---- recorded lines
 set=$shared/data/splice

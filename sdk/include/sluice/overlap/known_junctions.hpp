@@ -30,8 +30,9 @@ class KnownJunctions {
     std::int8_t strand = 0;
   };
 
-  // BED with 12 columns: the introns between the blocks of a line; with fewer: the line itself. Lines of contigs that the index does not have are
-  // passed over. 2.24 takes equal introns as often as they come. Warns of a file without lines, or that ends inside one. Throws Failure (input).
+  // BED with 12 columns: the introns between the blocks of a line; with fewer: the line itself. Lines of contigs that the index does not have, and
+  // those without a base, are passed over. 2.24 takes equal introns as often as they come. Warns of these, of lines that reach behind the end of
+  // their contig (nothing aligns there), of a file without lines, or that ends inside one. Throws Failure (input).
   KnownJunctions(const Host& host, const std::string& path, const MinimizerIndexView& index, Minimap2Release release);
 
   // Those that lie in [begin, end) as a whole, by their beginnings.
@@ -65,12 +66,13 @@ class JunctionLine {
   }
   std::string_view name() const { return fields_[0]; }
   bool is_comment() const { return region_table::is_left_out(lines_.line()); }
+  bool has_bases() const { return begin() >= 0 && begin() < end(); }
+  std::int32_t end() const { return place(2); }
   // Itself, or the introns between its blocks.
   template <class Take>
   void take_introns(const Take& take) const {
-    if (fields_.size() < 3) fail("has no start and end");
-    Junction whole{number(fields_[1]), number(fields_[2])};
-    if (whole.begin < 0 || whole.begin >= whole.end) return;
+    if (!has_bases()) return;
+    Junction whole{begin(), end()};
     if (fields_.size() > 4 && begins_with_digit(fields_[4])) whole.score = static_cast<std::int32_t>(leading_number(fields_[4]));
     if (fields_.size() > 5) whole.strand = fields_[5].starts_with('+') ? 1 : fields_[5].starts_with('-') ? -1 : 0;
     if (fields_.size() < columns_with_blocks || !begins_with_digit(fields_[9])) return take(whole);
@@ -86,6 +88,11 @@ class JunctionLine {
   }
 
  private:
+  std::int32_t begin() const { return place(1); }
+  std::int32_t place(std::size_t field) const {
+    if (fields_.size() < 3) fail("has no start and end");
+    return number(fields_[field]);
+  }
   using Junction = KnownJunctions::Junction;
   static constexpr std::size_t columns_with_blocks = 12;
   static bool begins_with_digit(std::string_view text) { return !text.empty() && text[0] >= '0' && text[0] <= '9'; }
@@ -123,21 +130,30 @@ inline KnownJunctions::KnownJunctions(const Host& host, const std::string& path,
   std::unordered_map<std::string_view, std::size_t> contigs;
   for (std::size_t i = 0; i < index.contigs(); ++i) contigs.emplace(index.contig_name(i), i);
   hts::TextLines lines({.path = path, .kind = "junctions"});
-  bool any_line = false;
+  std::int64_t all_lines = 0, elsewhere = 0, without_bases = 0, too_far = 0;
   while (lines.next()) {
     const detail::JunctionLine line(lines);
     if (line.is_comment()) continue;
-    any_line = true;
+    ++all_lines;
     const auto contig = contigs.find(line.name());
+    elsewhere += contig == contigs.end() ? 1 : 0;
+    without_bases += line.has_bases() ? 0 : 1;
+    too_far += contig != contigs.end() && line.end() > index.contig_length[contig->second] ? 1 : 0;
     line.take_introns([&](const Junction& junction) {
       if (contig != contigs.end()) of_contig_[contig->second].push_back(junction);
     });
   }
   hts::warn_of_open_end(host, lines);
-  if (!any_line) host.warn(hts::empty_text(lines.label().text()));
-  if (any_line && size() == 0)
+  if (all_lines == 0) host.warn(hts::empty_text(lines.label().text()));
+  if (all_lines > 0 && size() == 0)
     throw Failure::input("junctions '" + path + "' hold no intron on a contig of the reference",
                          "give those of the same reference: names must agree");
+  const auto warn = [&](std::int64_t some, const char* what) {
+    if (some > 0) host.warn(std::to_string(some) + " of " + std::to_string(all_lines) + " lines of junctions '" + path + "' " + what);
+  };
+  warn(elsewhere, "are on contigs that the reference does not have, and are passed over");
+  warn(without_bases, "have no base, and are passed over");
+  warn(too_far, "reach behind the end of their contig: are they of this reference?");
   for (std::vector<Junction>& all : of_contig_) {
     const auto place = [](const Junction& junction) { return std::pair(junction.begin, junction.end); };
     std::stable_sort(all.begin(), all.end(), [&](const Junction& a, const Junction& b) { return place(a) < place(b); });
