@@ -87,11 +87,15 @@ grep -q '^warning: only 4 of 64 reads mapped' err.txt || fail "few reads map: --
 rm -rf out && mkdir out
 
 # A file of reads without any is named, and the run goes on.
+nothing "no reads to compare" overlaps.paf "" overlap --reads empty.fastq --output out/overlaps.paf
+nothing "no reads to correct" corrected.fa "" correct --reads empty.fastq --output out/corrected.fa
+grep -q "empty.fastq' is empty" err.txt || fail "no reads to correct: the file is not named: $(cat err.txt)"
+nothing "no reads to compare with" overlaps.paf "" overlap --reads r.fastq.gz --reference empty.fa --output out/overlaps.paf
 nothing "no reads to map" hits.paf "" map --reference ref.fa --reads empty.fastq --output out/hits.paf
 grep -q "^warning: .*'empty.fastq' is empty" again.txt || fail "no reads to map: the file is not named: $(cat again.txt)"
 nothing "no reads to seed" seeds.txt "" seed --reference ref.fa --reads empty.fastq --output out/seeds.txt
 something "a folder with an empty file" map --reference ref.fa --reads r.fastq.gz --reads empty.fastq --output out/hits.paf
-# What has to be indexed can't be empty.
+# Targets can't be empty.
 mistake() { # DESCRIPTION PIPELINE ARGUMENTS...
   local what=$1
   shift
@@ -101,8 +105,6 @@ mistake() { # DESCRIPTION PIPELINE ARGUMENTS...
   grep -q "'empty.fastq' is empty" err.txt || fail "$what: the file is not named: $(cat err.txt)"
   [ -z "$(ls -A out)" ] || fail "$what: it left $(ls -A out)"
 }
-mistake "no reads to compare" overlap --reads empty.fastq --output out/overlaps.paf
-mistake "no reads to correct" correct --reads empty.fastq --output out/corrected.fa
 mistake "no targets to polish" polish --targets empty.fastq --reads r.fastq.gz --output out/polished.fa
 
 # ---- the account names every row, or says how many it cannot name

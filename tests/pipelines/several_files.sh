@@ -89,6 +89,15 @@ if command -v zstd >/dev/null; then
   run methylation --alignments parts/2.bam --reference reference.fa --signal parts --reads zst --output zst.tsv 2>err.txt
   cmp zst.tsv calls.tsv
   grep -q "is zstd, which has no random access" err.txt || fail "$(cat err.txt)"
+  # Where it is not read, files of a folder are refused, not passed over.
+  mkdir mixed
+  gzip -dc parts/1.fastq.gz >mixed/1.fastq
+  cp zst/2.fastq.zst mixed
+  for pipeline in overlap correct "polish --targets reference.fa" "polish --targets reference.fa --overlaps several.paf"; do
+    # shellcheck disable=SC2086
+    run $pipeline --reads mixed --output mixed.out 2>err.txt && fail "$pipeline of a folder with zstd"
+    grep -q "mixed/2.fastq.zst' is compressed with zstd, which is not read here" err.txt || fail "$pipeline: $(cat err.txt)"
+  done
 else
   echo "SKIPPED: zstd is not installed, so its files are not read"
 fi

@@ -24,7 +24,8 @@ enum class WindowFormat : std::uint8_t {
   sequences,  // FASTA or FASTQ, named after the file
   automatic,  // FASTQ begins with @; FASTA is what has a name that says so, and no count behind the name of its first sequence
 };
-inline constexpr const char* sequence_endings = ".fastq .fq .fasta .fa .fastq.gz .fq.gz .fasta.gz .fa.gz";
+inline constexpr const char* sequence_endings =
+    ".fastq .fq .fasta .fa .fastq.gz .fq.gz .fasta.gz .fa.gz .fastq.zst .fq.zst .fasta.zst .fa.zst";  // zstd: refused
 
 class WindowFile {
  public:

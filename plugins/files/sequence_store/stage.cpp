@@ -84,7 +84,8 @@ class SequenceStore {
   }
 
  private:
-  static constexpr const char* text_endings = ".fastq .fq .fasta .fa .fastq.gz .fq.gz .fasta.gz .fa.gz";
+  static constexpr const char* text_endings =
+      ".fastq .fq .fasta .fa .fastq.gz .fq.gz .fasta.gz .fa.gz .fastq.zst .fq.zst .fasta.zst .fa.zst";  // zstd: refused
   std::vector<std::string> paths_;
   std::int64_t bytes_in_memory_;
   std::string path_;  // for messages

@@ -18,11 +18,12 @@ class SequenceReader {
  public:
   explicit SequenceReader(const SketchKernels& kernels) : kernels_(kernels) {}
 
-  ReferenceBases read(const std::vector<std::string>& paths, const std::function<bool()>& cancelled) {
+  ReferenceBases read(const std::vector<std::string>& paths, const std::function<bool()>& cancelled, NoSequences none) {
     for (const std::string& path : paths) read_file(path, cancelled);
+    if (reference_.contigs() == 0 && none == NoSequences::allowed) return std::move(reference_);
     if (reference_.contigs() == 0)
       throw Failure::input("reference '" + path_ + "' is empty: there is no sequence in it", "give a FASTA or FASTQ file");
-    if (!has_bases_)
+    if (!has_bases_ && none == NoSequences::refused)
       throw Failure::input("reference '" + path_ + "' is empty: none of its sequences has a base", "give a FASTA or FASTQ file with sequences");
     reference_.finish();
     return std::move(reference_);
@@ -74,8 +75,9 @@ class SequenceReader {
 
 }  // namespace
 
-ReferenceBases read_sequences(const std::vector<std::string>& paths, const SketchKernels& kernels, const std::function<bool()>& cancelled) {
-  return SequenceReader(kernels).read(paths, cancelled);
+ReferenceBases read_sequences(const std::vector<std::string>& paths, const SketchKernels& kernels, const std::function<bool()>& cancelled,
+                              NoSequences none) {
+  return SequenceReader(kernels).read(paths, cancelled, none);
 }
 
 }  // namespace sluice::minimizer_index

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #pragma once
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -14,6 +15,8 @@ namespace sluice::minimizer_index {
 // sequences, a sequence without a name or with a name that came before or with 2^31 bases or more, or qualities that end too early. `cancelled` is
 // asked now and then.
 // Several files are one reference, in their order.
-ReferenceBases read_sequences(const std::vector<std::string>& paths, const SketchKernels& kernels, const std::function<bool()>& cancelled);
+enum class NoSequences : std::uint8_t { refused, allowed };
+ReferenceBases read_sequences(const std::vector<std::string>& paths, const SketchKernels& kernels, const std::function<bool()>& cancelled,
+                              NoSequences none = NoSequences::refused);
 
 }  // namespace sluice::minimizer_index

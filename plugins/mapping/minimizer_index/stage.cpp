@@ -40,7 +40,7 @@ class MinimizerIndexResource {
     Path save;
     std::int64_t part_bases = 0;
     std::optional<std::int32_t> max_coverage;
-    std::string verify = "large";
+    std::string verify = "large", empty = "refused";
   };
 
   static void describe(Describe<MinimizerIndexResource>& d) {
@@ -73,6 +73,8 @@ class MinimizerIndexResource {
         .range(0, 1e9);
     d.option("verify", &Parameters::verify, "large: of an index file of more than 4 GiB check the checksums of small parts only; full: all of them")
         .choices({"large", "full"});
+    d.option("empty", &Parameters::empty, "files without a sequence: refused, or an index of none and a warning, as for reads that may be none")
+        .choices({"refused", "allowed"});
     d.gives("contig_length", "list<i32>", "bases of each contig")
         .gives("contig_name_begin", "list<i64>", "places of the names in contig_name, and its end")
         .gives("contig_name", "list<u8>", "names, one after the other")
@@ -121,7 +123,10 @@ class MinimizerIndexResource {
       parameters.k = static_cast<std::uint32_t>(parameters_.k.value_or(15));
       parameters.w = static_cast<std::uint32_t>(parameters_.w.value_or(10));
       parameters.homopolymers = parameters_.hpc.value_or(false) ? HomopolymerCompression::on : HomopolymerCompression::off;
-      ReferenceBases reference = read_sequences(paths, sketch_kernels(), [&call] { return call.cancelled(); });
+      ReferenceBases reference = read_sequences(
+          paths, sketch_kernels(), [&call] { return call.cancelled(); },
+          parameters_.empty == "allowed" ? NoSequences::allowed : NoSequences::refused);
+      if (reference.contigs() == 0) call.warn(hts::empty_text("reference '" + path + "'"));
       for (const std::string& one : paths)
         if (hts::is_fasta_with_open_end(one)) call.warn(hts::open_end_text("reference '" + one + "'"));
       const bool saved = !std::string(parameters_.save).empty(), has_table = parameters_.seeds == "minimizer" || saved;
@@ -164,7 +169,8 @@ class MinimizerIndexResource {
     call.warn("a minimizer of the reads is in " + std::to_string(std::llround(pairs / positions)) + " others, and all of them are compared, some " +
               std::to_string(std::llround(pairs / 1e7)) + " CPU seconds; --max-coverage 400 compares with so many");
   }
-  static constexpr const char* text_endings = ".fasta .fa .fastq .fq .fasta.gz .fa.gz .fastq.gz .fq.gz";
+  static constexpr const char* text_endings =
+      ".fasta .fa .fastq .fq .fasta.gz .fa.gz .fastq.gz .fq.gz .fasta.zst .fa.zst .fastq.zst .fq.zst";  // zstd: refused
   // An index file says of which file it is, and of one only.
   void check_several(const std::vector<std::string>& paths) const {
     if (!std::string(parameters_.save).empty()) throw Failure::usage("an index of several files can't be saved", "put the sequences into one file");
