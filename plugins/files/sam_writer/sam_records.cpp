@@ -184,11 +184,28 @@ void append_sam(std::string& text, const MinimizerIndexView& index, const ReadRe
 
 bool is_sam_name(std::string_view name) {
   constexpr std::size_t longest = 254;
-  return !name.empty() && name.size() <= longest && std::all_of(name.begin(), name.end(), [](char c) { return c >= '!' && c <= '~'; });
+  return !name.empty() && name.size() <= longest && name.front() != '@' &&
+         std::all_of(name.begin(), name.end(), [](char c) { return c >= '!' && c <= '~'; });
 }
 
-void refuse_read(const std::string& what, std::string_view name) {
+bool is_sam_tags(std::string_view comment) {
+  const auto is_tag = [](std::string_view text) {
+    const auto is_letter = [](char c) { return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'); };
+    return text.size() >= 5 && is_letter(text[0]) && (is_letter(text[1]) || (text[1] >= '0' && text[1] <= '9')) && text[2] == ':' &&
+           std::string_view("AifZHB").find(text[3]) != std::string_view::npos && text[4] == ':';
+  };
+  for (std::size_t begin = 0; begin <= comment.size(); begin = std::min(comment.find('\t', begin), comment.size()) + 1)
+    if (!is_tag(comment.substr(begin, comment.find('\t', begin) - begin))) return false;
+  return true;
+}
+
+void refuse_read(const std::string& what, std::string_view name, std::string_view comment) {
   constexpr std::size_t most_shown = 60;
+  if (is_sam_name(name) && !comment.empty())
+    throw Failure::input("the records of read '" + std::string(name) + "' do not fit " + what + ": what follows its name, '" +
+                             std::string(comment.substr(0, most_shown)) + (comment.size() > most_shown ? "...'" : "'") +
+                             ", is no tag of SAM, or has a value that its type can't hold",
+                         "do not copy comments, or keep what tags there are (--keep-tags)");
   if (is_sam_name(name))
     throw Failure::input("the records of read '" + std::string(name) + "' do not fit " + what +
                              ": BAM and CRAM hold no more than 2^31 bytes a record, "
@@ -198,7 +215,8 @@ void refuse_read(const std::string& what, std::string_view name) {
   std::replace_if(
       shown.begin(), shown.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
   throw Failure::input("read '" + shown + (name.size() > most_shown ? "...'" : "'") + " does not fit " + what + ": its name has " +
-                           std::to_string(name.size()) + " characters, and those of SAM, BAM and CRAM are 1 to 254 printable ones",
+                           std::to_string(name.size()) +
+                           " characters, and those of SAM, BAM and CRAM are 1 to 254 printable ones, of which the first is no @",
                        "rename the read, or write PAF");
 }
 

@@ -51,10 +51,12 @@ using MoreTags = std::function<void(std::string& line, ReadPart part)>;
 void append_sam(std::string& text, const MinimizerIndexView& index, const ReadRecord& read, const RecordOptions& options,
                 const MoreTags& more_tags = {});
 
-// Can SAM hold a read of this name?
+// Can SAM hold a read of this name? A line that begins with @ is one of the header.
 bool is_sam_name(std::string_view name);
+// Is all of it NAME:TYPE:VALUE, with tabs between them?
+bool is_sam_tags(std::string_view comment);
 // A read that has no record. Throws Failure (input), which says why. `what`: what its record is for.
-[[noreturn]] void refuse_read(const std::string& what, std::string_view name);
+[[noreturn]] void refuse_read(const std::string& what, std::string_view name, std::string_view comment = {});
 
 // Makes BAM records of lines. Not thread-safe: one object per thread.
 class BamRecords {

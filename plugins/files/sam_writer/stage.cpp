@@ -162,7 +162,8 @@ class SamWriter {
           fits[i] = append_row(in, alignments, row, *workspace, made[i], uncut[i]) ? 1 : 0;
     });
     if (const auto first = std::find(fits.begin(), fits.end(), 0); first != fits.end())
-      refuse_read("'" + path_ + "'", in.text("read_id")[first - fits.begin()]);
+      refuse_read("'" + path_ + "'", in.text("read_id")[first - fits.begin()],
+                  has_comments_ ? in.text("comment")[first - fits.begin()] : std::string_view());
     out.text_rows("_records", made, "binary");
     count_figures(call, in, alignments);
   }
@@ -170,6 +171,7 @@ class SamWriter {
   void commit(const Call& call, const Batch& in) {
     begin_file(call, in.attribute("sam_header"));
     say_uncut(call, in);
+    say_no_tags(call, in);
     const TextView records = in.text("_records");
     const auto targets = in.list<std::int32_t>("aligned_target");
     std::uint64_t mapped = 0;
@@ -276,6 +278,18 @@ class SamWriter {
     }
   }
 
+  // SAM text takes any comment, but who reads it takes tags only.
+  void say_no_tags(const Call& call, const Batch& in) {
+    if (!has_comments_ || form_ != Form::sam) return;
+    const TextView comments = in.text("comment");
+    for (std::int64_t row = 0; row < in.rows() && !said_no_tags_; ++row) {
+      said_no_tags_ = in.ok(row) && !comments[row].empty() && !is_sam_tags(comments[row]);
+      if (said_no_tags_)
+        call.warn("what follows the name of read '" + std::string(in.text("read_id")[row]) + "' is no tag of SAM, and is copied all the same: '" +
+                  path_ + "' can't be read by programs that take tags only");
+    }
+  }
+
   // A row has several; each says how long it is.
   void add_records(const Call& call, std::string_view records, std::vector<std::string_view>& unsorted) {
     while (!records.empty()) {
@@ -338,7 +352,7 @@ class SamWriter {
   RecordOptions options_;
   hts::Header contigs_;  // what records are made with
   hts::Header header_;   // of the file
-  bool begun_ = false, said_late_ = false, said_uncut_ = false;
+  bool begun_ = false, said_late_ = false, said_uncut_ = false, said_no_tags_ = false;
   std::string input_header_;  // that the file was begun with
   std::optional<hts::TextOutput> sam_;
   std::optional<hts::BgzfOutput> bam_;

@@ -125,11 +125,23 @@ TEST_CASE("CIGARs that are too long for BAM's field go to a tag, if that is want
   CHECK(fields(65535, 5, false, false, Clipping::hard) == "0S65535N\tCG:B:I,84,16,18,16, before rl");
 }
 
+TEST_CASE("comments that are tags are known, and those that are none have a message of their own") {
+  for (const char* tags : {"BC:Z:AC", "x1:i:5\tBC:Z:", "ML:B:C,10\tXA:A:x"}) CHECK(is_sam_tags(tags));
+  for (const char* text : {"", "no tag", "runid=x", "BC:Z", "BC:Q:x", "1C:Z:x", "BC:Z:x\t", "\tBC:Z:x", "BC:Z:x no:i:1\tx"})
+    CHECK_FALSE(is_sam_tags(text));
+  CHECK_THROWS_WITH_AS(refuse_read("'x.bam'", "b", "no tag"), doctest::Contains("what follows its name, 'no tag', is no tag of SAM"),
+                       sluice::Failure);
+  CHECK_THROWS_WITH_AS(refuse_read("'x.bam'", "b"), doctest::Contains("2^31 bytes a record"), sluice::Failure);
+  CHECK_THROWS_WITH_AS(refuse_read("'x.sam'", "@b", ""), doctest::Contains("the first is no @"), sluice::Failure);
+}
+
 TEST_CASE("names that SAM can't hold are known, and lines that are none give no record") {
   CHECK(is_sam_name("read/1"));
   CHECK_FALSE(is_sam_name(std::string(255, 'x')));
   CHECK_FALSE(is_sam_name("a b"));
   CHECK_FALSE(is_sam_name(""));
+  CHECK(is_sam_name("a@b"));
+  CHECK_FALSE(is_sam_name("@SQ"));
   const sluice::hts::Header header = header_of(header_text);
   BamRecords records;
   std::string bytes = "before";
