@@ -49,10 +49,10 @@ map --preset splice --reference genome.fa --reads noisy.fa --output beside.paf -
 cut -f 1-3,5,6 lines.bed | sort | uniq -c | awk -v OFS='\t' '{ print $2, $3, $4, $5, $6, $1 }' | sort >counted
 cut -f 1-3,5-7 table.bed | sort | cmp - counted || fail "the table is not what the lines add up to"
 sort -c -k1,1 -k2,2n -k3,3n table.bed || fail "the table is not sorted"
-cut -f 2,3 junctions.bed | sort >known
-cut -f 2,3,8 table.bed | awk '$3 == 1' | cut -f 1,2 | sort | comm -12 - known | wc -l >right
+cut -f 2,3,6 junctions.bed | sort >known
+awk -F"\t" -v OFS="\t" '$8 == 1 { print $2, $3, $6 }' table.bed | sort | comm -12 - known | wc -l >right
 [ "$(cat right)" = "$(awk -F'\t' '$8 == 1' table.bed | wc -l)" ] && [ "$(cat right)" -gt 20 ] || fail "known introns: $(cat right)"
-cut -f 2,3,8 table.bed | awk '$3 == 0' | cut -f 1,2 | sort | comm -12 - known | cmp - /dev/null || fail "introns that are known are called new"
+awk -F"\t" -v OFS="\t" '$8 == 0 { print $2, $3, $6 }' table.bed | sort | comm -12 - known | cmp - /dev/null || fail "introns that are known are called new"
 awk -F'\t' '$6 == "+" && $4 == "GT-AG" { print $2 + 1 }' table.bed | head -5 | while read -r first; do
   [ "$(grep -v '>' genome.fa | tr -d '\n' | cut -c "$first-$((first + 1))")" = GT ] || fail "the intron at $first does not begin with GT"
 done

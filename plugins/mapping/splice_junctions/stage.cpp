@@ -61,13 +61,13 @@ class JunctionCounts {
     d.gives("ends", "utf8", "its first and last two bases along the transcript, as GT-AG");
     d.gives("score", "i32", "how usual its ends are, 0 to 6").gives("strand", "utf8", "of its transcript, + or -");
     d.gives("reads", "i64", "alignments that have it");
-    d.gives("known", "i8", "1: the file of known ones has it, 0: it has not, -1: there is none");
+    d.gives("known", "i8", "1: the file of known ones has it, on its strand or without one, 0: it has not, -1: there is none");
     d.option("known", &Parameters::known, "known introns as BED, or transcripts as BED with 12 columns; .gz allowed").reads();
     d.option("min_mapq", &Parameters::min_mapq, min_mapq_help).range(0, 255);
   }
 
   JunctionCounts(const Setup& setup, const Parameters& p) : index_(index_with_bases(setup)), min_mapq_(p.min_mapq) {
-    if (p.known && !p.known->empty()) known_.emplace(setup, *p.known, index_, overlap::Minimap2Release::v2_31);
+    if (p.known && !p.known->empty()) known_.emplace(setup, *p.known, index_, overlap::Minimap2Release::v2_24);  // keeps equal places of both strands
     resume(setup, [this](StateReader& from) {
       for (auto left = from.value<std::uint64_t>(); left > 0; --left) {
         Intron intron;
@@ -134,10 +134,10 @@ class JunctionCounts {
   bool is_known(const Intron& intron) const {
     if (!known_) return false;
     const auto& all = known_->of_contig(static_cast<std::size_t>(intron.contig));
-    const auto place = [](const overlap::KnownJunctions::Junction& junction) { return std::pair(junction.begin, junction.end); };
-    const auto found = std::lower_bound(all.begin(), all.end(), std::pair(intron.begin, intron.end),
-                                        [&](const auto& junction, const auto& wanted) { return place(junction) < wanted; });
-    return found != all.end() && place(*found) == std::pair(intron.begin, intron.end);
+    const auto place = [](const auto& one) { return std::pair(one.begin, one.end); };
+    const auto [first, last] = std::equal_range(all.begin(), all.end(), intron, [&](const auto& a, const auto& b) { return place(a) < place(b); });
+    const int strand = intron.reverse != 0 ? -1 : 1;
+    return std::any_of(first, last, [&](const auto& junction) { return junction.strand == 0 || junction.strand == strand; });
   }
 
   void emit(const std::vector<std::pair<Intron, std::int64_t>>& rows, Output& out) const {

@@ -143,6 +143,19 @@ TEST_CASE("known introns are said, by their places") {
   CHECK(counted(some_reads(), {{"known", bed}}) == "one 4 14 GT-AG 6+ 1 1\none 20 28 GC-AG 5+ 2 1\ntwo 36 44 GC-AG 5- 2 0\ntwo 50 60 GT-AG 6- 1 0\n");
 }
 
+TEST_CASE("a known intron of the other strand is another one; one without a strand is of both") {
+  const testing::TemporaryFolder folder;
+  const std::string bed = folder.path() + "/known.bed";
+  const auto known_of = [&](const std::string& lines) {
+    std::ofstream(bed) << lines;
+    std::string known, rows = counted(some_reads(), {{"known", bed}});
+    for (std::size_t end = rows.find('\n'); end != std::string::npos; end = rows.find('\n', end + 1)) known += rows[end - 1];
+    return known;
+  };
+  CHECK(known_of("one\t4\t14\tx\t0\t-\none\t20\t28\tx\t0\t+\ntwo\t36\t44\tx\t0\t+\ntwo\t50\t60\tx\t0\t-\n") == "0101");
+  CHECK(known_of("one\t4\t14\tx\t0\t-\none\t4\t14\tx\t0\t+\ntwo\t36\t44\tx\t0\t+\ntwo\t36\t44\tx\t0\t.\n") == "1010");
+}
+
 TEST_CASE("a line for each intron of each read") {
   const auto result = lines(some_reads()).with({{"output", "-"}}).run();
   REQUIRE_MESSAGE(result.ok(), result.message);
