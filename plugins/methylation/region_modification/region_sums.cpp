@@ -34,8 +34,15 @@ std::size_t RegionSums::sample_number(std::string_view name) {
   return samples_.size() - 1;
 }
 
+void RegionSums::add_contig(std::string_view name) {
+  if (name == latest_contig_) return;  // nearly always
+  latest_contig_ = name;
+  contigs_.insert(latest_contig_);
+}
+
 void RegionSums::add(const Site& site) {
   const std::size_t sample = sample_number(site.sample);
+  add_contig(site.contig);
   if (site.valid <= 0) return;
   const SiteCounts counts{1, site.valid, site.modified, static_cast<double>(site.modified) / static_cast<double>(site.valid)};
   regions_.for_each(site.contig, site.position, site.position + 1, [&](std::size_t which) {

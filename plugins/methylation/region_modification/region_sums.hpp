@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <sluice/region_table.hpp>
 #include <string>
 #include <string_view>
@@ -48,11 +49,16 @@ class RegionSums {
   const RegionIndex& regions() const { return regions_; }
   const std::vector<std::string>& samples() const { return samples_; }
   std::size_t sample_number(std::string_view name);
+  // Contigs that sites are on, in a region or not.
+  const std::set<std::string, std::less<>>& contigs() const { return contigs_; }
+  void add_contig(std::string_view name);
 
  private:
   RegionIndex regions_;
   std::map<Key, SiteCounts> sums_;
   std::vector<std::string> samples_;
+  std::set<std::string, std::less<>> contigs_;
+  std::string latest_contig_;
 };
 
 }  // namespace sluice::region_modification

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <sluice/hts/region_file.hpp>
@@ -78,6 +79,7 @@ class RegionModification {
   void finish(const Call& call, Output& out) {
     const auto& sums = sums_.sums();
     call.outcome("regions with sites", regions_with_sites(), sums_.regions().regions().size());
+    warn_of_other_contigs(call);
     if (sums.empty()) return;
     out.set_rows(std::ssize(sums));
     std::vector<std::string_view> texts[6];  // name, contig, strand, modification, partition, sample
@@ -110,6 +112,8 @@ class RegionModification {
   void save(const Call&, StateWriter& to) const {
     to.value(std::uint64_t{sums_.samples().size()});
     for (const std::string& sample : sums_.samples()) to.text(sample);
+    to.value(std::uint64_t{sums_.contigs().size()});
+    for (const std::string& contig : sums_.contigs()) to.text(contig);
     to.value(std::uint64_t{sums_.sums().size()});
     for (const auto& [key, counts] : sums_.sums()) {
       const auto& [which, modification, partition, sample] = key;
@@ -127,6 +131,7 @@ class RegionModification {
   void restore(StateReader& from) {
     std::vector<std::size_t> samples;
     for (auto count = from.value<std::uint64_t>(); count > 0; --count) samples.push_back(sums_.sample_number(from.text()));
+    for (auto count = from.value<std::uint64_t>(); count > 0; --count) sums_.add_contig(from.text());
     for (auto count = from.value<std::uint64_t>(); count > 0; --count) {
       const auto which = from.value<std::uint64_t>();
       std::string modification(from.text()), partition(from.text());
@@ -137,6 +142,16 @@ class RegionModification {
       if (which >= sums_.regions().regions().size() || sample >= samples.size()) throw damaged_state();
       sums_.sums()[{which, std::move(modification), std::move(partition), samples[sample]}].add(counts);
     }
+  }
+  void warn_of_other_contigs(const Call& call) const {
+    const std::vector<TableRegion>& regions = sums_.regions().regions();
+    const auto is_elsewhere = [&](const TableRegion& region) { return !sums_.contigs().contains(region.contig); };
+    const auto elsewhere = std::count_if(regions.begin(), regions.end(), is_elsewhere);
+    if (elsewhere == 0 || sums_.contigs().empty()) return;
+    const TableRegion& first = *std::find_if(regions.begin(), regions.end(), is_elsewhere);
+    call.warn(std::to_string(elsewhere) + " of " + std::to_string(regions.size()) +
+              " regions are on contigs that no site is on, and give nothing: the first is on '" + first.contig + "'; sites are on '" +
+              *sums_.contigs().begin() + "'" + (sums_.contigs().size() > 1 ? " and others" : ""));
   }
   std::uint64_t regions_with_sites() const {
     std::uint64_t regions = 0;

@@ -60,6 +60,10 @@ inline std::string parse_line(std::string_view line, TableRegion& region) {
   const std::vector<std::string> fields = fields_of(line);
   region.contig = region.label = fields[0];
   if (region.contig.empty()) return "there is no contig";
+  // No contig is called so: a file that was cut by a crash, binary, or FASTA.
+  if (region.contig.front() == '>') return "'" + region.contig.substr(0, 60) + "' is a line of FASTA";
+  for (const char c : region.contig)
+    if (static_cast<unsigned char>(c) < ' ' || c == '\x7f') return "its contig has bytes that are no text";
   if (fields.size() == 1) return "";
   if (fields.size() == 2) return "a region needs a start and an end";
   if (!parse_position(fields[1], region.start)) return "'" + fields[1] + "' is no start";
@@ -86,6 +90,7 @@ inline bool is_left_out(std::string_view line) {
 // Empty lines and those that begin with #, track or browser are left out. False with `problem` set: line and what is wrong with it.
 inline bool parse_region_table(std::string_view text, std::vector<TableRegion>& regions, std::string& problem) {
   std::size_t number = 0;
+  if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);  // a byte order mark
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size());
     std::string_view line = text.substr(0, end);

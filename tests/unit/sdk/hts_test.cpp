@@ -75,6 +75,17 @@ TEST_CASE("a text is the same however it is packed, in blocks and in lines") {
   }
 }
 
+TEST_CASE("a byte order mark is no part of the first line") {
+  const sluice::testing::TemporaryFolder folder;
+  for (const char* mode : {"w", "wg", "wu"}) {
+    TextLines lines({written(folder, mode, "\xef\xbb\xbfone\n\xef\xbb\xbftwo\n", mode)});
+    REQUIRE(lines.next());
+    CHECK(lines.line() == "one");
+    REQUIRE(lines.next());
+    CHECK(lines.line() == "\xef\xbb\xbftwo");
+  }
+}
+
 TEST_CASE("what is missing or cut is a failure that names the file") {
   const sluice::testing::TemporaryFolder folder;
   CHECK(problem_of(folder.path() + "/none").starts_with("cannot open reference '"));

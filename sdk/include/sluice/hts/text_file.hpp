@@ -96,7 +96,8 @@ class TextLines {
         rest_.remove_prefix(end + 1);
         if (!begun_.empty()) line_ = begun_.append(line_);
       }
-      ++number_;
+      // A byte order mark, which tables have that were saved on Windows.
+      if (++number_ == 1 && line_.starts_with("\xef\xbb\xbf")) line_.remove_prefix(3);
       return true;
     }
   }

@@ -127,6 +127,19 @@ TEST_CASE("a later sample has the probability of its difference, and regions wit
   CHECK(compared == 1);
 }
 
+TEST_CASE("regions on contigs of other names are told from regions without sites") {
+  const testing::TemporaryFolder folder;
+  const std::string path = folder.path() + "/regions.bed";
+  const auto run = [&](const char* lines) {
+    std::ofstream(path) << lines;
+    return testing::run_stage(testing::stage_of(plugin(), "region_modification"), rows()).with({{"regions", path}}).run();
+  };
+  CHECK(!run("a\t5\t10\na\t10000\t10001\n").logged("regions are on contigs"));
+  CHECK(run("a\t5\t10\nchra\t0\t4\nchrb\t0\t11\n")
+            .logged("2 of 3 regions are on contigs that no site is on, and give nothing: the first is on 'chra'; sites are on 'a' and others"));
+  CHECK(run("chra\t0\t4\n").logged("1 of 1 regions are on contigs that no site is on"));
+}
+
 TEST_CASE("sums go on behind an interruption") {
   const testing::TemporaryFolder folder;
   const std::string path = folder.path() + "/regions.bed";

@@ -52,6 +52,8 @@ TEST_CASE("BED, tables and readfish's form say the same") {
   CHECK(text_of(parsed("chr1\t100\t200\t.\t0\t+\textra")) == "chr1:100-200/chr1/1 ");
   CHECK(text_of(parsed("chr1\t100\t200\tgene\t0")) == "chr1:100-200/gene/0 ");
   CHECK(text_of(parsed("chr1\t100\t200\t")) == "chr1:100-200/chr1/0 ");
+  CHECK(text_of(parsed("\xef\xbb\xbf"
+                       "chr1\t100\t200\n")) == "chr1:100-200/chr1/0 ");
   const auto whole = parsed("chrM");
   CHECK(whole[0].start == 0);
   CHECK(whole[0].end == std::numeric_limits<std::int64_t>::max());
@@ -66,6 +68,14 @@ TEST_CASE("What is no region is refused with its line") {
   CHECK(problem_of("chr1\t1\t99999999999999999999") == "line 1: '99999999999999999999' is no end");
   CHECK(problem_of("chr1\t1\t9\tgene\t0\tx") == "line 1: 'x' is no strand");
   CHECK(problem_of("\t1\t9") == "line 1: there is no contig");
+  CHECK(problem_of(">chr1\nACGT\n") == "line 1: '>chr1' is a line of FASTA");
+  std::vector<TargetRegion> regions;
+  std::string problem;
+  using namespace std::string_view_literals;
+  for (const std::string_view text : {"chr1\t5\t9\n\0\0\0\n"sv, "chr1\t5\t9\n\0\0chr1\t5\t9\n"sv, "chr1\t5\t9\nchr1\r\t5\t9\n"sv}) {
+    CHECK_FALSE(sluice::parse_region_table(text, regions, problem));
+    CHECK(problem == "line 2: its contig has bytes that are no text");
+  }
 }
 
 TEST_CASE("Regions come in the reference's order, with flanks within their contigs, and those that meet are one") {
