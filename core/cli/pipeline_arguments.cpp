@@ -9,6 +9,7 @@
 #include <memory>
 #include <sluice/input_files.hpp>
 #include <sluice/staged_file.hpp>
+#include <utility>
 
 #include "cli/help_text.hpp"
 #include "config/own_words.hpp"
@@ -199,7 +200,9 @@ void PipelineArguments::add_parameters() {
       if (const std::string opposite = "--no-" + name.substr(2); app_.get_option_no_throw(opposite) == nullptr)
         app_.add_flag_function(opposite, [&value](std::int64_t count) { value = count > 0 ? "false" : "true"; })->check(is_flag_value)->group("");
     } else if (parameter.several) {
-      const auto add = [&value](const std::string& one) { value += (value.empty() ? "" : "\n") + names_in_passing_list(one); };
+      const auto add = [&value, is_first = true](const std::string& one) mutable {
+        value += (std::exchange(is_first, false) ? "" : "\n") + names_in_passing_list(one);
+      };
       option = app_.add_option_function<std::string>(name, add, option_help(parameter))
                    ->type_name(value_name(parameter.type))
                    ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)

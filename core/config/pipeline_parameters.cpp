@@ -49,12 +49,28 @@ void check_presets(const WrittenPipeline& pipeline, const std::map<std::string, 
     }
 }
 
+// An empty text on the command line is a variable of the shell that is not set, or a list of Python without items. In a file it is meant. Of several
+// values, one a line, none may be empty.
+bool is_given_empty(const PipelineParameter& parameter, const std::string& text, const Overrides& overrides) {
+  if (overrides.places.contains(parameter.name)) return false;
+  return text.empty() || (parameter.several && (text.front() == '\n' || text.back() == '\n' || text.find("\n\n") != std::string::npos));
+}
+
 std::string final_value(const PipelineParameter& parameter, const WrittenPreset* preset, const Overrides& overrides,
                         const std::map<std::string, std::string>& values, Diagnostics& diagnostics) {
   const ValueRule rule = rule_of(parameter);
   sluice_value unused;
   std::error_code ignored;
   if (const auto given = overrides.parameters.find(parameter.name); given != overrides.parameters.end()) {
+    if (is_given_empty(parameter, given->second, overrides)) {
+      const std::string option = overrides.name_at_place(parameter.name);
+      const bool may_be_empty = parameter.type == SLUICE_STRING && !parameter.required;
+      if (!may_be_empty)
+        diagnostics.error(command_line, "", option + " is empty", "give a value, or leave it out: is a variable not set, or a list without items?");
+      else if (!parameter.default_text)  // an empty text takes a default back
+        diagnostics.warning(command_line, "", option + " is empty, and does nothing", "leave it out: is a variable not set?");
+      return "";
+    }
     if (given->second.empty() && !parameter.required) return "";
     if (!given->second.empty()) {
       std::string text = given->second;

@@ -117,7 +117,7 @@ class RunHandle:
             request.pipeline = encoded(value_text(pipeline), "pipeline")
         request.parameters, request.parameter_count = settings_array(parameters)
         request.options, request.option_count = settings_array(options, may_be_empty=True)
-        changed = [encoded(change, "set") for change in changes]
+        changed = [encoded(change, "set") for change in ([changes] if isinstance(changes, str) else changes)]
         request.changes, request.change_count = (ctypes.c_char_p * max(len(changed), 1))(*changed), len(changed)
         if stream is not None:
             request.stream_stage = stream["stage"].encode()

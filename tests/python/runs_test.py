@@ -104,6 +104,18 @@ class Errors(unittest.TestCase):
         self.assertEqual((named.place, named.remedy), ("command line", "write a whole number from 1 to 28 bases"))
         self.assertIsNone(error.report)
 
+    def test_lists_without_items_and_empty_names_are_no_parameters_that_were_left_out(self):
+        for reads in ([], (), iter(()), "", ["r.fastq.gz", ""]):
+            with self.assertRaises(sluice.UsageError) as caught:
+                sluice.run("map", reference="ref.fa", reads=reads, output="hits.paf")
+            self.assertIn("--reads is empty", str(caught.exception))
+
+    def test_one_change_is_no_list_of_letters(self):
+        with self.assertRaises(sluice.UsageError) as caught:
+            sluice.run("map", reference="ref.fa", reads="r.fastq.gz", output="hits.paf", set="stages.none.params.k=1")
+        self.assertEqual(len(caught.exception.problems), 1)
+        self.assertIn("stages.none.params.k", str(caught.exception))
+
     def test_places_in_files(self):
         with open("wrong.toml", "w") as file:
             file.write('[pipeline]\nname = "wrong"\n[stages.reads]\nuse = "read_redaer"\n')

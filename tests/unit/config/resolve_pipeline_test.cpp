@@ -136,6 +136,26 @@ TEST_CASE("check looks at a pipeline without its required parameters") {
   CHECK(resolve(methylation, overrides).problems.empty());
 }
 
+TEST_CASE("an option that is given without a text is not taken for one that was left out") {
+  const char* remedy = " (give a value, or leave it out: is a variable not set, or a list without items?)";
+  CHECK(resolve(methylation, with({{"reads", ""}})).says(std::string("command line: --reads is empty") + remedy));
+  CHECK(resolve(methylation, with({{"reads", "r"}, {"window", ""}})).says(std::string("command line: --window is empty") + remedy));
+  CHECK(resolve(methylation, with({{"reads", "r"}, {"frequency", ""}})).says(std::string("command line: --frequency is empty") + remedy));
+  const std::string several = replaced(methylation, "help = \"the reads\"", "help = \"the reads\"\nseveral = true");
+  for (const char* names : {"", "a\n", "\na", "a\n\nb"}) CHECK(resolve(several, with({{"reads", names}})).says("--reads is empty"));
+  CHECK(resolve(several, with({{"reads", "a\nb"}})).problems.empty());
+
+  const std::string named = replaced(methylation, "[parameters.rna]", "[parameters.label]\ntype = \"string\"\n[parameters.rna]");
+  CHECK(resolve(named, with({{"reads", "r"}, {"label", ""}})).says("--label is empty, and does nothing"));
+
+  const std::string with_default = replaced(named, "type = \"string\"\n", "type = \"string\"\ndefault = \"x\"\n");
+  CHECK(resolve(with_default, with({{"reads", "r"}, {"label", ""}})).problems.empty());
+
+  sluice::Overrides from_file = with({{"reads", "r"}, {"frequency", ""}});
+  from_file.places["frequency"] = {"run.toml", 3, 1};
+  CHECK(resolve(methylation, from_file).problems.empty());
+}
+
 TEST_CASE("unknown parameters on the command line get the nearest name") {
   CHECK(resolve(methylation, with({{"reads", "r"}, {"windw", "3"}})).says("the pipeline has no parameter --windw (did you mean --window?)"));
 }
