@@ -10,6 +10,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <sluice/calibration.hpp>
 #include <sluice/stage.hpp>
 #include <string_view>
 #include <vector>
@@ -69,7 +70,8 @@ class SignalDecode {
         .unit("pA");
     d.uses("signal", "signal_file", "the files the records come from");
     d.reason("corrupt_signal", "the record cannot be decompressed, is that of another read, or lacks the samples that are wanted of it");
-    d.reason("bad_calibration", "digitisation, range, offset or sampling rate is missing, zero, negative or not finite");
+    d.reason("bad_calibration",
+             "digitisation, range or offset is missing, zero, negative or not finite, or the sampling rate is none from 100 to 1000000 Hz");
     d.work_unit("byte");
 #ifdef SLUICE_WITH_CUDA
     d.implementation<&SignalDecode::process_cuda>("cuda", "a warp inflates a record; zlib with svb-zd or uncompressed signals, whole records");
@@ -290,11 +292,8 @@ class SignalDecode {
   // Why a record's row fails, if it does.
   static std::optional<Reason> flaw(RecordStatus status, const SignalRecord& record, std::string_view read_id) {
     if (status != RecordStatus::ok || record.read_id != read_id) return Reason::corrupt_signal;
-    return calibrated(record) ? std::nullopt : std::optional(Reason::bad_calibration);
-  }
-  static bool calibrated(const SignalRecord& r) {
-    return std::isfinite(r.digitisation) && r.digitisation > 0 && std::isfinite(r.range) && r.range > 0 && std::isfinite(r.offset) &&
-           std::isfinite(r.sampling_rate) && r.sampling_rate > 0;
+    const bool is_usable = is_calibrated(record.digitisation, record.range, record.offset, record.sampling_rate);
+    return is_usable ? std::nullopt : std::optional(Reason::bad_calibration);
   }
   RecordFormat format_;
   Batch signal_;

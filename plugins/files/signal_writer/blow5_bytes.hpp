@@ -32,11 +32,6 @@ struct SignalRecord {
   std::int32_t read_number = std::numeric_limits<std::int32_t>::max();
   std::uint8_t mux = std::numeric_limits<std::uint8_t>::max();
   std::uint64_t start_sample = 0;
-  // pA can be made of its samples.
-  bool is_calibrated() const {
-    const auto is_positive = [](double value) { return std::isfinite(value) && value > 0; };
-    return is_positive(digitisation) && is_positive(range) && is_positive(sampling_rate) && std::isfinite(offset);
-  }
   std::string_view end_reason;  // one of slow5_end_reasons; another one is the first, "unknown"
 };
 

@@ -11,6 +11,7 @@
 #include <new>
 #include <sluice/allocated.hpp>
 #include <sluice/arrow/ipc_format.hpp>
+#include <sluice/calibration.hpp>
 
 namespace sluice::signal_writer {
 namespace {
@@ -236,6 +237,15 @@ Uuid uuid_of(std::string_view text) {
   return uuid;
 }
 
+bool is_held_by_pod5(const SignalRecord& read) {
+  const auto is_whole = [](double value, double most) { return value >= 1 && value <= most && value == std::floor(value); };
+  const auto is_f32 = [](double value) { return std::abs(value) <= static_cast<double>(std::numeric_limits<float>::max()); };
+  const double scale = read.range / read.digitisation;
+  return is_calibrated(read.digitisation, read.range, read.offset, read.sampling_rate) && is_whole(read.digitisation, 65536) &&
+         is_whole(read.sampling_rate, 65535) && is_f32(read.offset) && is_f32(scale) &&
+         scale >= static_cast<double>(std::numeric_limits<float>::min());
+}
+
 struct VbzEncoder::Compressor {
   ZSTD_CCtx* context = allocated(ZSTD_createCCtx());
   ~Compressor() { ZSTD_freeCCtx(context); }
@@ -425,11 +435,11 @@ std::string Pod5File::runs_table() {
     std::vector<std::int16_t> adc_max, adc_min;
     std::vector<std::uint16_t> rates;
     for (std::size_t run = 0; run < runs; ++run) {
-      const double steps = std::clamp(std::round(converters_[run].digitisation), 1.0, 65536.0), least = -std::floor(steps / 2);
+      const double steps = converters_[run].digitisation, least = -std::floor(steps / 2);
       ids.push_back(acquisition_id(run));
       adc_min.push_back(static_cast<std::int16_t>(least));
       adc_max.push_back(static_cast<std::int16_t>(least + steps - 1));
-      rates.push_back(static_cast<std::uint16_t>(std::clamp(std::round(converters_[run].sampling_rate), 0.0, 65535.0)));
+      rates.push_back(static_cast<std::uint16_t>(converters_[run].sampling_rate));
     }
     const auto same = [runs](const std::string& value) { return texts(std::vector<std::string>(runs, value)); };
     const Column start = numbers(std::vector<std::int64_t>(runs, run_.acquisition_start));

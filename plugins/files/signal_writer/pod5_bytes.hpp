@@ -41,6 +41,10 @@ class VbzEncoder {
   std::string plain_;
 };
 
+// POD5 has whole digitisations of 1 to 65,536 steps, whole sampling rates to 65,535 Hz, and f32 for pA a step and offset. False: the read's are
+// others, and would be read back as such, or they are no calibration (sluice/calibration.hpp).
+bool is_held_by_pod5(const SignalRecord& read);
+
 // What the file says of the run.
 struct Pod5Run {
   std::string run_id, experiment_type, sequencing_kit, flow_cell_id, flow_cell_product;
@@ -53,7 +57,7 @@ class Pod5File {
 
   // What the file begins with.
   std::string begin();
-  // Adds a read whose signal is `pieces`, as VbzEncoder makes them, and returns what is to be written, often nothing.
+  // Adds a read that is_held_by_pod5() and whose signal is `pieces`, as VbzEncoder makes them, and returns what is to be written, often nothing.
   std::string add(const SignalRecord& read, const Uuid& id, std::string_view pieces);
   // The rest of the file.
   std::string end();

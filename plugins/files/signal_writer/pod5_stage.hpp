@@ -35,7 +35,9 @@ class Pod5Writer {
     d.uses("run", "sequencing_run", "what the file says of the run", Needed::optional);
     d.option("output", &Parameters::output, "POD5 file to write; - is standard output").required().writes();
     d.reason("no_uuid", "the identifier is no UUID, and POD5 has no others");
-    d.reason("bad_calibration", "digitisation, range, offset or sampling rate is missing, zero, negative or not finite");
+    d.reason("bad_calibration",
+             "digitisation, range, offset or sampling rate is missing, zero, negative or not finite, or none that POD5 has: digitisations are whole "
+             "numbers to 65536, sampling rates whole numbers from 100 to 65535 Hz");
   }
 
   Pod5Writer(const Setup& setup, const Parameters& p) : columns_(setup), file_(run_of(setup)), output_(setup, p.output) {
@@ -55,7 +57,7 @@ class Pod5Writer {
         const SignalRecord record = rows[row];
         if (!parse_uuid(record.read_id))
           out.fail(row, Reason::no_uuid);
-        else if (!record.is_calibrated())
+        else if (!is_held_by_pod5(record))
           out.fail(row, Reason::bad_calibration);
         else
           encoder->encode(record.raw_signal, encoded[i]);

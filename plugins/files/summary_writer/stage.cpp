@@ -7,6 +7,7 @@
 #include <iterator>
 #include <optional>
 #include <sluice/arrow/table_output.hpp>
+#include <sluice/calibration.hpp>
 #include <sluice/file_joining.hpp>
 #include <sluice/hts/join_text.hpp>
 #include <sluice/resume.hpp>
@@ -53,7 +54,7 @@ class SummaryWriter : public hts::JoinsText<> {
         .writes();
     d.option("min_qscore", &Parameters::min_qscore, "least mean quality of reads that pass").range(0, 93);
     d.reason("quality_length", "the read has another number of qualities than of bases");
-    d.reason("bad_calibration", "its sampling rate is missing, zero, negative or not finite");
+    d.reason("bad_calibration", "its sampling rate is missing, or none from 100 to 1000000 Hz");
   }
 
   SummaryWriter(const Setup& setup, const Parameters& p)
@@ -78,7 +79,7 @@ class SummaryWriter : public hts::JoinsText<> {
         const std::size_t qualities = columns.qualities(row).size();
         if (qualities != 0 && qualities != columns.bases(row).size())
           out.fail(row, Reason::quality_length);
-        else if (const double rate = columns.rate[i]; !(rate > 0 && rate < 1e12))
+        else if (const double rate = columns.rate[i]; !is_sampling_rate(rate))
           out.fail(row, Reason::bad_calibration);
         else
           columns.append_line(row, min_qscore_, lines[i]);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 #include <optional>
+#include <sluice/calibration.hpp>
 #include <sluice/stage.hpp>
 #include <string>
 #include <string_view>
@@ -43,7 +44,8 @@ class PolyALength {
     d.gives("poly_a_end", "i64", "its end, exclusive; -1: unknown");
     d.gives("poly_a_source", "utf8", "basecaller or signal");
     d.gives("added_tags", "binary", "pt and pa as dorado writes them, of reads that lack pt; \"\": the basecaller has said it", Needed::optional);
-    d.reason("bad_calibration", "digitisation, range, offset or sampling rate is zero, negative or not a number");
+    d.reason("bad_calibration",
+             "digitisation, range or offset is zero, negative or not a number, or the sampling rate is none from 100 to 1000000 Hz");
     d.work_unit("sample");
   }
 
@@ -83,8 +85,7 @@ class PolyALength {
       for (std::size_t i = first; i < last; ++i) {
         const auto row = static_cast<std::int64_t>(i);
         if (!in.ok(row)) continue;
-        const auto is_positive = [](double value) { return std::isfinite(value) && value > 0; };
-        if (!is_positive(digitisation[i]) || !is_positive(range[i]) || !is_positive(rate[i]) || !std::isfinite(offset[i])) {
+        if (!is_calibrated(digitisation[i], range[i], offset[i], rate[i])) {
           out.fail(row, Reason::bad_calibration);
           continue;
         }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <sluice/calibration.hpp>
 #include <tuple>
 
 namespace sluice::simulate_signal {
@@ -72,7 +73,7 @@ std::string problem_with(const SimulationParameters& p) {
   if (!within(p.methylated_sites, 0, 1)) return "methylated_sites must lie between 0 and 1";
   if (!within(p.frequency_alpha, 0.01, 1000) || !within(p.frequency_beta, 0.01, 1000))
     return "frequency_alpha and frequency_beta must lie between 0.01 and 1000";
-  if (!within(p.sampling_rate, 1, 1e9)) return "sampling_rate must lie between 1 and 1e9";
+  if (!is_sampling_rate(p.sampling_rate)) return "sampling_rate must lie between 100 and 1e6";
   if (!within(p.digitisation, 1, 1e9) || !within(p.range, 1e-3, 1e9) || !within(p.offset, -30000, 30000))
     return "digitisation, range or offset is out of range";
   return {};

@@ -23,7 +23,7 @@ class SimulatedRun {
     d.id("simulated_run").summary("the run that simulated reads are of: kit, flow cell, basecaller's model").resource("sequencing_run");
     d.doc("What is not given is that of the pore and the sampling rate. The run began on 1 January 2026 at 00:00 UTC.");
     d.option("pore", &Parameters::pore, "what was sequenced").choices({"r9", "r10", "rna_r9", "rna004"});
-    d.option("sampling_rate", &Parameters::sampling_rate, "samples per second; 0: 3,012 for rna_r9, else 4,000").range(0, 1e9).unit("Hz");
+    d.option("sampling_rate", &Parameters::sampling_rate, "samples per second; 0: 3,012 for rna_r9, else 4,000").range(0, 1e6).unit("Hz");
     d.option("run_id", &Parameters::run_id, "name of the run");
     d.option("sequencing_kit", &Parameters::sequencing_kit, "kit; without it, that of the pore");
     d.option("flow_cell", &Parameters::flow_cell, "product code of the flow cell; without it, that of the pore");

@@ -118,7 +118,7 @@ class SimulateSignal {
         .range(0, 1);
     d.option<double>("frequency_alpha", &Parameters::frequency_alpha, "alpha of the beta distribution of those sites' frequencies").range(0.01, 1000);
     d.option<double>("frequency_beta", &Parameters::frequency_beta, "beta of the beta distribution of those sites' frequencies").range(0.01, 1000);
-    d.option<double>("sampling_rate", &Parameters::sampling_rate, "samples per second; 0: that of `run`, 4,000 without it").range(0, 1e9).unit("Hz");
+    d.option<double>("sampling_rate", &Parameters::sampling_rate, "samples per second; 0: that of `run`, 4,000 without it").range(0, 1e6).unit("Hz");
     d.option<double>("digitisation", &Parameters::digitisation, "steps of the analogue-to-digital converter").range(1, 1e9);
     d.option<double>("range", &Parameters::range, "current over all steps of the converter").range(1e-3, 1e9).unit("pA");
     d.option<double>("offset", &Parameters::offset, "what is added to a raw value before it is scaled to pA").range(-30000, 30000);

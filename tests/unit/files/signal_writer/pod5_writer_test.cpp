@@ -126,6 +126,17 @@ TEST_CASE("POD5 does not depend on batches and threads, and what it can't hold f
                             .build();
   CHECK(run(bad).run().failed.size() == 3);
   CHECK(outcomes_of(run(bad)) == Outcomes{{"written", {1, 4}}});
+  // Numbers that the format has no room for: another one would be read back.
+  const double f32 = std::numeric_limits<float>::max();
+  const TestBatch others = BatchBuilder("read", 10)
+                               .text("read_id", {uuid(0), uuid(1), uuid(2), uuid(3), uuid(4), uuid(5), uuid(6), uuid(7), uuid(8), uuid(9)})
+                               .list<std::int16_t>("raw_signal", std::vector<std::vector<std::int16_t>>(10, {1}))
+                               .column<double>("digitisation", {65536, 65537, 8192.5, 8192, 8192, 8192, 8192, 8192, 8192, 0.5})
+                               .column<double>("range", {1402, 1402, 1402, 1402, 1402, 1402, 1402, 8192 * 2 * f32, 1e-300, 1402})
+                               .column<double>("offset", {-3.5, 0, 0, 0, 0, 0, 2 * f32, 0, 0, 0})
+                               .column<double>("sampling_rate", {65535, 4000, 4000, 4000.5, 65536, 0.25, 4000, 4000, 4000, 4000})
+                               .build();
+  CHECK(outcomes_of(run(others)) == Outcomes{{"written", {1, 10}}});
   CHECK(contract_problems(plugin(), {{"pod5_writer", {.parameters = {{"output", "x.pod5"}}, .resources = {}, .batches = {reads(5)}}}}) ==
         std::vector<std::string>{});
 }

@@ -41,6 +41,23 @@ StageRun lengths(const TestBatch& batch, const std::string& chemistry = "rna_004
 
 }  // namespace
 
+TEST_CASE("a sampling rate that no sequencer has fails its read, as lengths of tails are times such a rate") {
+  const auto failed_at = [](double rate) {
+    const TestBatch batch = BatchBuilder("read", 1)
+                                .text("read_id", {"r"})
+                                .list<std::int16_t>("raw_signal", {{1, 2, 3}})
+                                .column<double>("digitisation", {8192})
+                                .column<double>("range", {1475})
+                                .column<double>("offset", {-200})
+                                .column<double>("sampling_rate", {rate})
+                                .text("bases", {"ACGT"})
+                                .build();
+    return lengths(batch).run().failed.size() == 1;
+  };
+  for (const double rate : {100.0, 3012.0, 1e6}) CHECK(!failed_at(rate));
+  for (const double rate : {1.0, 99.9, 1e-300, 1.1e6, 1e300}) CHECK(failed_at(rate));
+}
+
 TEST_CASE("the basecaller's word is taken, and other chemistries are refused") {
   const Result measured = lengths(reads().build()).run();
   CHECK(measured.failed.size() == 1);

@@ -364,7 +364,7 @@ TEST_CASE("the limits of each parameter are allowed, and what lies beyond is nam
         Limits{"level_noise", &P::level_noise, 0, 100}, Limits{"scale_jitter", &P::scale_jitter, 0, 0.2},
         Limits{"shift_jitter", &P::shift_jitter, 0, 1000}, Limits{"drift_jitter", &P::drift_jitter, 0, 1000},
         Limits{"methylated_sites", &P::methylated_sites, 0, 1}, Limits{"frequency_alpha", &P::frequency_alpha, 0.01, 1000},
-        Limits{"frequency_beta", &P::frequency_beta, 0.01, 1000}, Limits{"sampling_rate", &P::sampling_rate, 1, 1e9},
+        Limits{"frequency_beta", &P::frequency_beta, 0.01, 1000}, Limits{"sampling_rate", &P::sampling_rate, 100, 1e6},
         Limits{"digitisation", &P::digitisation, 1, 1e9}, Limits{"range", &P::range, 1e-3, 1e9}, Limits{"offset", &P::offset, -30000, 30000}}) {
     CAPTURE(limits.name);
     const auto problem = [&](double value) {
