@@ -243,22 +243,44 @@ class Judge {
 
 Chemistry chemistry_of(const ChemistryFacts& facts) { return Judge(facts).verdict(); }
 
+namespace {
+
+std::string_view first_of(const Slow5Header& header, std::uint32_t read_group, std::initializer_list<std::string_view> names) {
+  std::string_view value;
+  for (const std::string_view name : names)
+    if (value.empty() || value == ".") value = header.attribute(name, read_group);
+  return value;
+}
+std::string_view flow_cell_of(const Slow5Header& header, std::uint32_t read_group) {
+  return first_of(header, read_group, {"flow_cell_product_code", "flowcell_type", "flow_cell_type"});
+}
+std::string_view kit_of(const Slow5Header& header, std::uint32_t read_group) {
+  const std::string_view kit = first_of(header, read_group, {"sequencing_kit", "experiment_kit"});
+  return kit == "genomic_dna" || kit == "rna" ? std::string_view() : kit;  // what experiment_kit says in headers of 2016 and 2017
+}
+
+}  // namespace
+
 Chemistry chemistry_of(const Slow5Header& header, std::uint32_t read_group, std::string_view basecall_model) {
-  const auto first_of = [&](std::initializer_list<std::string_view> names) {
-    std::string_view value;
-    for (const std::string_view name : names)
-      if (value.empty() || value == ".") value = header.attribute(name, read_group);
-    return value;
-  };
   ChemistryFacts facts;
-  facts.flow_cell = first_of({"flow_cell_product_code", "flowcell_type", "flow_cell_type"});
-  facts.kit = first_of({"sequencing_kit", "experiment_kit"});
-  if (facts.kit == "genomic_dna" || facts.kit == "rna") facts.kit = {};  // what experiment_kit says in headers of 2016 and 2017
+  facts.flow_cell = flow_cell_of(header, read_group);
+  facts.kit = kit_of(header, read_group);
   facts.experiment_type = header.attribute("experiment_type", read_group);
-  facts.configuration = basecall_model.empty() ? first_of({"basecall_config_filename", "basecall_model"}) : basecall_model;
-  const std::string_view rate = first_of({"sample_frequency", "sample_rate"});
+  facts.configuration = basecall_model.empty() ? first_of(header, read_group, {"basecall_config_filename", "basecall_model"}) : basecall_model;
+  const std::string_view rate = first_of(header, read_group, {"sample_frequency", "sample_rate"});
   std::from_chars(rate.data(), rate.data() + rate.size(), facts.rate_hz);
   return chemistry_of(facts);
+}
+
+bool tells_chemistry(const Slow5Header& header, std::uint32_t read_group) {
+  const auto is_said = [](std::string_view value) { return !value.empty() && value != "."; };
+  return is_said(flow_cell_of(header, read_group)) || is_said(kit_of(header, read_group));
+}
+
+std::uint32_t telling_read_group(const Slow5Header& header) {
+  for (std::uint32_t group = 0; group < header.read_groups; ++group)
+    if (tells_chemistry(header, group)) return group;
+  return 0;
 }
 
 }  // namespace sluice::signal_reader

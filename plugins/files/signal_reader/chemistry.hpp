@@ -34,6 +34,11 @@ struct Chemistry {
 Chemistry chemistry_of(const ChemistryFacts& facts);
 
 // Of a read group of a file. `basecall_model`: of its reads, "" if it is not known; it counts in place of the configuration in the header.
-Chemistry chemistry_of(const Slow5Header& header, std::uint32_t read_group = 0, std::string_view basecall_model = {});
+Chemistry chemistry_of(const Slow5Header& header, std::uint32_t read_group, std::string_view basecall_model = {});
+
+// Whether a read group has a kit or a flow cell. Files that were put together have groups that say nothing ('.').
+bool tells_chemistry(const Slow5Header& header, std::uint32_t read_group);
+// The first that does, which speaks for the file; 0 where none does.
+std::uint32_t telling_read_group(const Slow5Header& header);
 
 }  // namespace sluice::signal_reader

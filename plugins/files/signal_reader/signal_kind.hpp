@@ -19,7 +19,7 @@ inline std::map<std::string, std::string> kind_of(const SignalFile& file) {
   return {{"format", name(header.records.format)},
           {"record_compression", name(header.records.record_compression)},
           {"signal_compression", name(header.records.signal_compression)},
-          {"header_chemistry", chemistry_of(header).name}};
+          {"header_chemistry", chemistry_of(header, telling_read_group(header)).name}};
 }
 
 // The files of a run agree in what first(attribute) says of the first one. A table without reads says nothing.

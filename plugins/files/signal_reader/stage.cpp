@@ -107,16 +107,22 @@ class SignalFileResource {
  private:
   static void add_read_groups(const Call& call, const SignalFile& file, std::map<std::string, std::vector<std::string>>& columns) {
     const Slow5Header& header = file.header();
-    const std::string first = chemistry_of(header).name;
+    const std::uint32_t telling = telling_read_group(header);
+    const std::string first = chemistry_of(header, telling).name;
     bool warned = false;
     for (std::uint32_t group = 0; group < header.read_groups; ++group) {
       for (const char* column : {"run_id", "experiment_type", "sequencing_kit", "flow_cell_id"})
         columns[column].emplace_back(header.attribute(column, group));
-      const std::string& own = columns["chemistry"].emplace_back(chemistry_of(header, group).name);
-      if (own == first || warned) continue;
+      const bool is_silent = tells_chemistry(header, telling) && !tells_chemistry(header, group);
+      const std::string& own = columns["chemistry"].emplace_back(is_silent ? first : chemistry_of(header, group).name);
+      if ((own == first && !is_silent) || warned) continue;
       warned = true;
-      call.warn("signal file '" + file.path() + "': read group " + std::to_string(group) + " is " + own + ", the first one " + first +
-                "; all reads are treated as " + first);
+      const std::string place = "signal file '" + file.path() + "': read group " + std::to_string(group);
+      const std::string teller = "read group " + std::to_string(telling);
+      if (is_silent)
+        call.warn(place + " does not say its sequencing kit or its flow cell: it is taken for " + first + ", as " + teller + " is");
+      else
+        call.warn(place + " is " + own + ", " + teller + " " + first + "; all reads are treated as " + first);
     }
   }
   // What the reads say, as far as their files are there already.
@@ -132,16 +138,17 @@ class SignalFileResource {
   }
   static std::map<std::string, std::string> attributes_of(const SignalFile& file, const std::string& basecall_model) {
     std::map<std::string, std::string> attributes = kind_of(file);
-    const Chemistry chemistry = chemistry_of(file.header(), 0, basecall_model);
+    const std::uint32_t telling = telling_read_group(file.header());
+    const Chemistry chemistry = chemistry_of(file.header(), telling, basecall_model);
     attributes["chemistry"] = chemistry.name;
     attributes["chemistry_doubt"] = chemistry.doubt;
-    for (const char* attribute : {"experiment_type", "sequencing_kit"}) attributes[attribute] = file.header().attribute(attribute);
+    for (const char* attribute : {"experiment_type", "sequencing_kit"}) attributes[attribute] = file.header().attribute(attribute, telling);
     attributes["sampling_rate"] = sampling_rate(file);
     return attributes;
   }
   static std::string sampling_rate(const SignalFile& file) {
     for (const char* attribute : {"sample_frequency", "sample_rate"})
-      if (const std::string_view value = file.header().attribute(attribute); !value.empty()) return std::string(value);
+      if (const std::string_view value = file.header().attribute(attribute); !value.empty() && value != ".") return std::string(value);
     RecordCursor cursor(file);
     RecordDecoder decoder;
     std::span<const char> stored;

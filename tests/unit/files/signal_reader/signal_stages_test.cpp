@@ -7,6 +7,8 @@
 #include <iterator>
 #include <limits>
 #include <sluice/testing.hpp>
+#include <string>
+#include <tuple>
 
 #include "signal_fixture.hpp"
 #include "signal_reader/stage.cpp"  // the stage classes have no header of their own
@@ -40,6 +42,33 @@ std::string file_in(const TemporaryFolder& folder, const std::string& name, cons
 bool says(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 }  // namespace
+
+TEST_CASE("of several read groups those speak for the file that have a kit or a flow cell") {
+  const TemporaryFolder folder;
+  const auto opened = [&](const std::string& kits, const std::string& flow_cells) {
+    std::string text = slow5(some_reads(), "@run_id\ta\tb\n@sequencing_kit\t" + kits + "\n@flow_cell_product_code\t" + flow_cells +
+                                               "\n@sample_frequency\t.\t.\n" + header_lines().substr(header_lines().find("#char")));
+    text.replace(text.find("groups\t1"), 8, "groups\t2");
+    return open_signal(file_in(folder, "groups.slow5", text));
+  };
+  for (const auto& [kits, flow_cells, chemistry] :
+       {std::tuple(".\tSQK-LSK114", ".\tFLO-PRO114M", "dna_r10"), std::tuple("SQK-LSK114\t.", "FLO-PRO114M\t.", "dna_r10"),
+        std::tuple("\t", "\tFLO-MIN004RA", "rna_004"), std::tuple("SQK-LSK109\t.", "FLO-MIN106\t.", "dna_r9")}) {
+    const Result signal = opened(kits, flow_cells);
+    REQUIRE_MESSAGE(signal.ok(), signal.message);
+    const auto view = signal.batch().view();
+    CHECK(view.attribute("chemistry") == chemistry);
+    CHECK(view.text("chemistry")[0] == chemistry);
+    CHECK(view.text("chemistry")[1] == chemistry);
+    CHECK(signal.logged(std::string("does not say its sequencing kit or its flow cell: it is taken for ") + chemistry + ", as read group "));
+    CHECK_FALSE(signal.logged("is dna_r9, read group"));
+  }
+  CHECK(opened("SQK-LSK114\tSQK-LSK109", "FLO-PRO114M\tFLO-MIN106")
+            .logged("read group 1 is dna_r9, read group 0 dna_r10; all reads are treated as dna_r10"));
+  const Result none = opened(".\t.", ".\t.");
+  CHECK(none.batch().view().attribute("chemistry") == "dna_r9");
+  CHECK_FALSE(none.logged("read group"));
+}
 
 TEST_CASE("reads are looked up by id in any order and decoded, whatever the file's format and compression") {
   const auto reads = some_reads();
