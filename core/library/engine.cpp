@@ -38,6 +38,7 @@ Json pipeline_json(const WrittenPipeline& pipeline) {
 Engine::Engine(const std::vector<std::filesystem::path>& plugin_dirs) {
   for (const auto& folder : Registry::search_path(plugin_dirs)) loaded_.load_folder(folder);
   add_stream_stage(loaded_);
+  note_plugin_stages(loaded_);
 }
 
 std::shared_ptr<const Registry> Engine::registry() {

@@ -35,6 +35,7 @@ struct Registered {
   std::mutex mutex;  // guards everything
   std::vector<const RegisteredStage*> places, ever;
   std::uint64_t edition = 0;
+  std::map<std::string, std::string, std::less<>> of_plugins;  // the plugin's name by the stage's id
   std::map<const ResolvedStage*, std::weak_ptr<const void>> owners;
 };
 
@@ -182,6 +183,8 @@ void register_stage(const std::string& description, const sluice_stage_functions
   Registered& all = registered();
   const std::lock_guard lock(all.mutex);
   const std::string_view id = stage->description->descriptor.id;
+  if (const auto taken = all.of_plugins.find(id); taken != all.of_plugins.end())
+    throw Failure::usage("the plugin " + taken->second + " has a stage '" + taken->first + "' already", "give yours another name");
   const auto same =
       std::find_if(all.places.begin(), all.places.end(), [&](const RegisteredStage* other) { return other->description->descriptor.id == id; });
   all.ever.push_back(stage.release());
@@ -196,6 +199,12 @@ std::uint64_t registered_edition() {
   Registered& all = registered();
   const std::lock_guard lock(all.mutex);
   return all.edition;
+}
+
+void note_plugin_stages(const Registry& loaded) {
+  Registered& all = registered();
+  const std::lock_guard lock(all.mutex);
+  for (const StageEntry& stage : loaded.stages()) all.of_plugins.emplace(stage.descriptor->id, stage.plugin->name);
 }
 
 void add_registered_stages(Registry& registry) { registry.add(init, "registered stages"); }

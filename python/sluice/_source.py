@@ -51,13 +51,15 @@ class Source(Stage):
         raise TypeError(f"source '{self.id}' gives rows to a run of this process: make it in the process that runs")
 
     def push(self, columns: Any, *, deadline: float | None = None, timeout: float | None = None) -> None:
-        """The next rows: a mapping of columns (pyarrow or numpy arrays, lists) or a pyarrow.RecordBatch. What depends on them is wanted in `deadline`
+        """The next rows: a mapping of columns (pyarrow or numpy arrays, lists), a pyarrow.RecordBatch or Table. What depends on them is wanted in `deadline`
         seconds. Waits while `depth` batches wait; TimeoutError after `timeout` seconds. Closed, where the run has ended.
         """
         import pyarrow
 
-        if isinstance(columns, pyarrow.RecordBatch):
+        if isinstance(columns, (pyarrow.RecordBatch, pyarrow.Table)):
             columns = {name: columns.column(name) for name in columns.schema.names}
+        if not columns:
+            raise ValueError("there are no columns")
         lengths = {len(values) for values in columns.values()}
         if len(lengths) != 1:
             raise ValueError(f"columns of different lengths: {sorted(lengths)}")

@@ -30,6 +30,8 @@ def _arrow_type(kind: str) -> Any:
 
     if kind.startswith("list<"):
         return pyarrow.large_list(_arrow_type(kind[5:-1]))
+    if kind not in _ARROW_TYPES:
+        raise ValueError(f"{kind!r} is no type of a column: write {', '.join(_ARROW_TYPES)} or list<TYPE>")
     return getattr(pyarrow, _ARROW_TYPES[kind])()
 
 
@@ -48,6 +50,24 @@ def _row_numbers(rows: Any, count: int) -> list[int]:
     if len(listed) != count:
         raise ValueError(f"a mask of {len(listed)} rows for a batch of {count}")
     return [row for row, is_bad in enumerate(listed) if is_bad]
+
+
+def _refuse_overflow(name: str, values: Any, made: Any) -> None:
+    """pyarrow makes inf of a number beyond f32; it refuses all else that does not fit."""
+    import pyarrow
+    import pyarrow.compute
+
+    def infinite(array: Any) -> int:
+        flat = array.flatten() if pyarrow.types.is_large_list(array.type) else array
+        return pyarrow.compute.sum(pyarrow.compute.is_inf(flat)).as_py() or 0
+
+    is_list = pyarrow.types.is_large_list(made.type)
+    if (made.type.value_type if is_list else made.type) != pyarrow.float32() or not infinite(made):
+        return
+    wide = pyarrow.large_list(pyarrow.float64()) if is_list else pyarrow.float64()
+    given = values.cast(wide) if isinstance(values, pyarrow.Array) else pyarrow.array(values, type=wide)
+    if infinite(given) != infinite(made):
+        raise ValueError(f"column '{name}' has numbers beyond f32")
 
 
 class Rows(Batch):
@@ -209,6 +229,7 @@ class Stage:
         for name in columns:
             if name not in self.gives:
                 raise ValueError(f"column '{name}' is not declared in gives={{...}}")
+        columns = {name: values for name, values in columns.items() if values is not None}
         for name in self.gives:
             if name not in columns and name not in self.optional:
                 raise ValueError(f"column '{name}' was not returned")
@@ -218,15 +239,19 @@ class Stage:
         import pyarrow
 
         kind = _arrow_type(self.gives[name])
+        if isinstance(values, (str, bytes)):
+            raise TypeError(f"column '{name}' is one {type(values).__name__}: give one for each row")
         if isinstance(values, pyarrow.ChunkedArray):
             values = values.combine_chunks()
-        elif not isinstance(values, pyarrow.Array):
-            values = pyarrow.array(values, type=kind)
-        if values.type != kind:
-            values = values.cast(kind)
-        if len(values) != rows:
-            raise ValueError(f"column '{name}' has {len(values)} rows, the batch has {rows}")
-        return values
+        elif not isinstance(values, pyarrow.Array) and not hasattr(values, "__len__"):
+            values = list(values)
+        made = values if isinstance(values, pyarrow.Array) else pyarrow.array(values, type=kind)
+        if made.type != kind:
+            made = made.cast(kind)
+        _refuse_overflow(name, values, made)
+        if len(made) != rows:
+            raise ValueError(f"column '{name}' has {len(made)} rows, the batch has {rows}")
+        return made
 
     def _fail(self, error: Any, exception: BaseException) -> int:
         """The traceback's end: the library has room for a thousand characters."""
@@ -235,7 +260,7 @@ class Stage:
         where = traceback.extract_tb(exception.__traceback__)
         place = f"{where[-1].filename}:{where[-1].lineno}: " if where else ""
         error.contents.code = _l.ERROR_INTERNAL
-        said = (place + lines).encode("utf-8", "replace")[:1023]
+        said = (place + lines).replace("\0", " ").encode("utf-8", "replace")[:1023]
         error.contents.message = said
         self.last_said, self.last_number = said.decode("utf-8", "ignore"), next(_exceptions)
         error.contents.remedy = b""
@@ -278,7 +303,12 @@ def _parameters(function: Callable[..., Any], helps: Mapping[str, Any]) -> list[
     """Keyword arguments behind the batch: annotations say the type, defaults the default."""
     hints = typing.get_type_hints(function)
     parameters = []
-    for parameter in list(inspect.signature(function).parameters.values())[1:]:
+    arguments = list(inspect.signature(function).parameters.values())
+    if not arguments or arguments[0].kind == inspect.Parameter.KEYWORD_ONLY:
+        raise TypeError("the function of a stage takes the rows of a batch first")
+    for parameter in arguments[1:]:
+        if parameter.kind not in (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY):
+            raise TypeError(f"argument '{parameter.name}': the parameters of a stage are given by their names, so there is no *, ** or / behind the batch")
         kind = hints.get(parameter.name, str if parameter.default is parameter.empty else type(parameter.default))
         optional = typing.get_origin(kind) is typing.Union or "UnionType" in type(kind).__name__
         if optional:
@@ -335,12 +365,15 @@ def stage(
         raise ValueError(f"on_error is 'fail_run' or 'fail_batch', not {on_error!r}")
 
     def decorate(function: Callable[..., Any]) -> Stage:
+        name = id or getattr(function, "__name__", None)
+        if name is None or not hasattr(function, "__qualname__"):
+            raise TypeError(f"a {type(function).__name__} is no function: write one that calls it")
         said = inspect.getdoc(function) or ""
         codes = dict(reasons or {})
         if on_error == "fail_batch":
             codes.setdefault(_DEFAULT_REASON, "the stage's function raised an exception")
         description = {
-            "stage": id or function.__name__,
+            "stage": name,
             "summary": said.split("\n", 1)[0] or "a stage in Python",
             "doc": said,
             "row_type": row_type,

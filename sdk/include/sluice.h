@@ -223,7 +223,8 @@ typedef struct sluice_stage_functions {
  * "doc", "row_type" ("*": any; a source's own),
  * "needs" and "gives": [{"name", "type", "optional", "meaning"}], "parameters": [{"name", "type", "default", "required", "minimum", "maximum",
  * "choices", "unit", "help"}], "reasons": [{"code", "meaning"}], "parallel" (calls of one instance may be under way at once), "runs_in" (for
- * people)}. A stage of the same id that was registered earlier is replaced. The functions
+ * people)}. A stage of the same id that was registered earlier is replaced; the id of a plugin's
+ * stage that an engine has loaded is refused. The functions
  * are never forgotten. [thread-safe] */
 SLUICE_API sluice_status sluice_stage_register(const char* description, const sluice_stage_functions* functions, sluice_error* error);
 /* During process(): this row has failed, for the stage's reason of that number. Later stages skip it. [thread-safe] */

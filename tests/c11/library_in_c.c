@@ -196,6 +196,9 @@ static void check_stage_functions(void) {
   expect(sluice_stage_register("{\"stage\": \"In C!\", \"row_type\": \"row\"}", &later.known, &error) == SLUICE_ERROR_USAGE,
          "nor names that are none");
   expect(strstr(error.message, "snake_case") != NULL, "which is said");
+  expect(sluice_stage_register("{\"stage\": \"table_writer\", \"row_type\": \"row\"}", &later.known, &error) == SLUICE_ERROR_USAGE,
+         "nor the name of a stage that a plugin has");
+  expect(strstr(error.message, "has a stage 'table_writer' already") != NULL, "which is said, too");
 }
 
 int main(int argument_count, char** arguments) {

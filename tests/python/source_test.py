@@ -67,6 +67,18 @@ class Sources(unittest.TestCase):
             with self.assertRaises(ValueError):
                 source.push(columns)
 
+        with self.assertRaisesRegex(ValueError, "there are no columns"):
+            source.push({})
+        with self.assertRaisesRegex(ValueError, "'int' is no type of a column"):
+            sluice.Source("rows", gives={"n": "int"})
+
+    def test_a_table_is_rows_too(self):
+        import pyarrow
+
+        source = new_source()
+        source.push(pyarrow.table({"read_id": ["x", "y"], "bases": ["A", "C"]}))
+        self.assertEqual(source.waiting, 1)
+
     def test_a_source_in_the_middle_is_refused(self):
         with self.assertRaises(sluice.UsageError):
             sluice.Pipeline("wrong").parameter("reads", "path", required=True).stage("reads", use="read_reader", path="${reads}").stage("rows", use=new_source(), inputs=["reads"]).stage(

@@ -2,6 +2,7 @@
 # SPDX-FileCopyrightText: The sluice authors
 """@sluice.stage: map stages in Python."""
 
+import functools
 import logging
 import pathlib
 import threading
@@ -156,6 +157,56 @@ class Stages(unittest.TestCase):
             sluice.stage(choosing, id="odd", needs={}, gives={"n": "i32"})
         needing = sluice.stage(lambda batch: None, id="needing", needs={"nothing": "utf8"}, gives={"n": "i32"})
         self.assertIn("needs column 'nothing'", str(around(needing, "n").check()[0]))
+
+    def test_functions_that_can_not_be_stages_are_refused_with_a_reason(self):
+        needs, gives = {"bases": "utf8"}, {"n": "i32"}
+
+        class Callable:
+            def __call__(self, batch):
+                return [1] * len(batch)
+
+        for function, words in (
+            (lambda batch, **named: None, "by their names"),
+            (lambda batch, *more: None, "by their names"),
+            (lambda: None, "takes the rows of a batch first"),
+            (Callable(), "Callable is no function"),
+            (functools.partial(lambda batch, k: None, k=1), "partial is no function"),
+        ):
+            with self.assertRaisesRegex(TypeError, words):
+                sluice.stage(function, id="odd", needs=needs, gives=gives)
+
+    def test_the_name_of_a_shipped_stage_is_taken_and_later_runs_go_on(self):
+        for name in ("sample", "read_reader"):
+            stage = sluice.stage(lambda batch: [1] * len(batch), id=name, needs={"bases": "utf8"}, gives={"n": "i32"})
+            with self.assertRaisesRegex(sluice.UsageError, f"has a stage '{name}' already"):
+                around(stage, "n").run()
+        sluice.Pipeline("p").stage("reads", use="read_reader", path="r.fastq.gz").stage("some", use="sample", fraction=1).stage(
+            "table", use="table_writer", output="later.tsv", columns="read_id"
+        ).run()
+
+    def test_numbers_that_f32_lacks_and_texts_for_all_rows_are_refused(self):
+        for gives, made, words in (
+            ("f32", lambda n: numpy.full(n, 1e300), "beyond f32"),
+            ("f32", lambda n: [1e39] * n, "beyond f32"),
+            ("f32", lambda n: pyarrow.array([-1e39] * n), "beyond f32"),
+            ("list<f32>", lambda n: [[0.0, 1e300]] * n, "beyond f32"),
+            ("utf8", lambda n: "x" * n, "one str: give one for each row"),
+            ("f32", lambda n: None, "was not returned"),
+        ):
+            stage = sluice.stage(lambda batch: {"n": made(len(batch))}, id="too_large", needs={"bases": "utf8"}, gives={"n": gives})
+            with self.assertRaisesRegex(sluice.StageError, words):
+                around(stage, "n").run()
+        fine = sluice.stage(lambda batch: [numpy.inf] * len(batch), id="too_large", needs={"bases": "utf8"}, gives={"n": "f32"})
+        self.assertEqual(around(fine, "n").run().state, "finished")
+
+    def test_a_zero_byte_in_an_exception_hides_nothing(self):
+        def raising(batch):
+            raise ValueError("before\0behind")
+
+        stage = sluice.stage(raising, needs={"bases": "utf8"}, gives={"n": "i32"})
+        with self.assertRaisesRegex(sluice.StageError, "before behind") as caught:
+            around(stage, "n").run()
+        self.assertIsInstance(caught.exception.__cause__, ValueError)
 
     def test_the_later_of_one_name_counts(self):
         for value in (1, 2):
