@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
+#include <cctype>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
@@ -7,6 +8,7 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <set>
 #include <sluice/arrow/indexed_table.hpp>
 #include <sluice/hts/handles.hpp>
 #include <sluice/hts/header_input.hpp>
@@ -85,6 +87,15 @@ class BedGraphWriter {
     d.option("min_coverage", &Parameters::min_coverage, "positions with fewer valid calls are left out").range(1, 1e9);
   }
 
+  static void check_parameters(const Parameters& p) {
+    std::int32_t number = 0;
+    const char* const end = p.modification.data() + p.modification.size();
+    const auto parsed = std::from_chars(p.modification.data(), end, number);
+    const bool is_number = parsed.ec == std::errc() && parsed.ptr == end && number > 0;
+    const bool is_letter = p.modification.size() == 1 && std::isalpha(static_cast<unsigned char>(p.modification[0])) != 0;
+    if (!is_number && !is_letter) throw Failure::usage("'" + p.modification + "' is no code of a modification", "write a letter or a ChEBI number");
+  }
+
   BedGraphWriter(const Setup& setup, const Parameters& p) : modification_(p.modification), min_coverage_(p.min_coverage) {
     if (p.format == "bigwig") {
       big_wig_.emplace(p.output, contigs_of(setup, p));
@@ -113,7 +124,11 @@ class BedGraphWriter {
     for (std::int64_t row = 0; row < in.rows(); ++row) {
       const auto i = static_cast<std::size_t>(row);
       const std::string_view code = modification[row].substr(0, modification[row].find(',')), motif = modification[row].substr(code.size());
-      if (!in.ok(row) || code != modification_) continue;
+      if (!in.ok(row)) continue;
+      if (code != modification_) {
+        if (others_.size() < most_others) others_.emplace(code);
+        continue;
+      }
       constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max() / 1024;
       for (const std::int64_t number : {position[i], modified[i], canonical[i], other[i]})
         if (number < 0 || number > most)
@@ -132,6 +147,11 @@ class BedGraphWriter {
     call.outcome("written", used, static_cast<std::uint64_t>(in.rows()));
   }
   void finish(const Call& call, Output&) {
+    if (site_.contig.empty() && !others_.empty()) {
+      std::string codes;
+      for (const std::string& code : others_) codes += (codes.empty() ? "'" : ", '") + code + "'";
+      call.warn("no position has the modification '" + modification_ + "': those that there are: " + codes);
+    }
     std::string line;
     end_site(line);
     if (table_) {
@@ -190,7 +210,9 @@ class BedGraphWriter {
     lines += '\n';
   }
 
+  static constexpr std::size_t most_others = 8;
   std::string modification_;
+  std::set<std::string, std::less<>> others_;  // modifications that came and are not written; some
   std::int64_t min_coverage_;
   std::optional<arrow::IndexedTable> table_;
   std::optional<BigWig> big_wig_;  // in place of the table

@@ -42,11 +42,13 @@ struct M6anetForm {
   static constexpr std::string_view index_header = "transcript_id,transcript_position,start,end,n_reads\n", read_counts_header = "";
   // Reads of a contig that are looked at, and reads that a site must have (readcount_max, tested after adding; min_segment_count).
   static constexpr std::uint64_t most_reads = 1001, fewest_at_site = 20;
+  static constexpr std::string_view without_sites = "no DRACH site has the 20 reads that m6anet asks for: it will find nothing in the files";
 };
 struct XporeForm {
   using Read = XporeRead;
   static constexpr std::string_view index_header = "idx,start,end\n", read_counts_header = "idx,n_reads\n";
   static constexpr std::uint64_t most_at_site = 1000;
+  static constexpr std::string_view without_sites = "no read has two positions: xpore will find nothing in the files";
 };
 
 // What is known of a contig until its last read has come.

@@ -78,6 +78,7 @@ class SiteSink {
       contig_.data_bytes = contig.data_bytes;
       write_contig(call);
     }
+    if (contig_.data_bytes == 0 && !finished_.empty()) call.warn(std::string(Form::without_sites));
     data_.finish(call);
     index_.finish(call);
   }

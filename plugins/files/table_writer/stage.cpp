@@ -27,7 +27,8 @@ class TableWriter : public hts::JoinsText<> {
     d.id("table_writer").summary("writes any columns as a tab-separated table").sink("*").concatenates();
     d.doc(
         "One line per row that has not failed, in order, with a header line. Lists are comma-separated. Numbers are written so that reading them "
-        "back gives the same value. A name that ends with .gz makes BGZF, .arrow an Arrow IPC file and .parquet Parquet, with the columns' types.");
+        "back gives the same value; tabs and ends of lines in texts become blanks, so that a row is a line for every reader. A name that ends with "
+        ".gz makes BGZF, .arrow an Arrow IPC file and .parquet Parquet, with the columns' types.");
     d.needs("*", "*", "whatever is there", Needed::optional);
     d.option("output", &Parameters::output, "the table; .gz: BGZF; .zst: zstd; .arrow: Arrow IPC; .parquet: Parquet; - is standard output")
         .required()
@@ -121,7 +122,7 @@ class TableWriter : public hts::JoinsText<> {
   static void append_cell(const Batch& in, const sluice_column& column, std::int64_t row, std::string& line) {
     std::string_view type = column.type;
     if (type == "utf8" || type == "binary") {
-      for (const char c : in.text(column.name)[row]) line += c == '\t' || c == '\n' ? ' ' : c;
+      for (const char c : in.text(column.name)[row]) line += c == '\t' || c == '\n' || c == '\r' ? ' ' : c;
       return;
     }
     if (type.starts_with("list<")) type = type.substr(5, type.size() - 6);

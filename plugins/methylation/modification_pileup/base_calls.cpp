@@ -21,7 +21,7 @@ std::uint8_t uncalled(std::uint8_t base) { return static_cast<std::uint8_t>(base
 
 std::optional<FilterThresholds> parse_thresholds(std::string_view text) {
   FilterThresholds thresholds;
-  std::array<bool, base_count> has_own{};
+  std::array<bool, base_count + 1> has_own{};  // the last: the one for all
   while (true) {
     const std::size_t comma = text.find(',');
     std::string_view part = text.substr(0, comma);
@@ -38,7 +38,7 @@ std::optional<FilterThresholds> parse_thresholds(std::string_view text) {
     // A base's own goes before the one for all, in whatever order they come.
     for (std::size_t i = 0; i < base_count; ++i)
       if (i == base || (base == base_count && !has_own[i])) thresholds.least[i] = least;
-    if (base < base_count && std::exchange(has_own[base], true)) return std::nullopt;  // twice
+    if (std::exchange(has_own[base], true)) return std::nullopt;  // twice
     if (comma == std::string_view::npos) return thresholds;
     text.remove_prefix(comma + 1);
   }

@@ -78,6 +78,22 @@ TEST_CASE("a line for each position, with both strands together") {
   CHECK(written({{"modification", "a"}}).empty());
 }
 
+TEST_CASE("a modification that no position has is told with those that there are, and what is no code is refused") {
+  const testing::TemporaryFolder folder;
+  const auto run = [&](const char* code) {
+    return testing::run_stage(testing::stage_of(plugin(), "bedgraph_writer"), rows())
+        .with({{"output", folder.path() + "/x"}, {"modification", code}})
+        .run();
+  };
+  CHECK(run("a").logged("no position has the modification 'a': those that there are: 'h', 'm'"));
+  CHECK(run("76792").logged("no position has the modification '76792'"));
+  CHECK_FALSE(run("h").logged("no position"));
+  for (const char* wrong : {"zz", "0", "-1", "99999999999", "m,h", "1m", "?"}) {
+    CAPTURE(wrong);
+    CHECK(run(wrong).status == SLUICE_ERROR_USAGE);
+  }
+}
+
 TEST_CASE("a position whose rows come in two batches is one line") {
   const auto half = [](std::uint64_t sequence, std::int64_t modified) {
     return testing::BatchBuilder("pileup", 1)

@@ -131,7 +131,7 @@ TEST_CASE("thresholds of single bases hold for these bases") {
   CHECK((run(reads, {.calls = {{"filter_threshold", "0.9"}}}) != run(reads, {.calls = {{"filter_threshold", "0.9,C:0.5"}}})));
   CHECK(parse_thresholds("C:0.9,0.75")->least == parse_thresholds("0.75,C:0.9")->least);
   CHECK(parse_thresholds("C:0.9,0.75")->least[1] == 461);
-  for (const char* wrong : {"", "high", "1.5", "-0.1", "0.5,", "X:0.5", "C:", "C:0.5;A:1", "nan", "C:0.5,C:0.6"}) {
+  for (const char* wrong : {"", "high", "1.5", "-0.1", "0.5,", "X:0.5", "C:", "C:0.5;A:1", "nan", "C:0.5,C:0.6", "0.5,0.6", "0.5,C:0.6,0.5"}) {
     CAPTURE(wrong);
     CHECK_FALSE(parse_thresholds(wrong));
   }
