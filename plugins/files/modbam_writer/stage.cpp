@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The sluice authors
 #include <htslib/sam.h>
 
+#include <atomic>
 #include <cerrno>
 #include <optional>
 #include <sluice/allocated.hpp>
@@ -180,6 +181,9 @@ class ModbamWriter {
 
   void finish(const Call& call, Output&) {
     begin_file(call, {});
+    if (replaced_ > 0)
+      call.warn(std::to_string(replaced_) + " records had base modifications already (tags MM and ML): '" + output_name_ + "' has " +
+                what_is_called() + " in their place");
     if (form_ == Form::sam) return sam_->finish(call);
     if (form_ == Form::bam) {
       bam_->finish(call);
@@ -286,7 +290,8 @@ class ModbamWriter {
     return path.ends_with(".sam") || path.ends_with(".sam.gz") || path.ends_with(".sam.zst") ? "sam" : path.ends_with(".cram") ? "cram" : "bam";
   }
 
-  static void remove_tags(bam1_t& record) {
+  void remove_tags(bam1_t& record) const {
+    if (bam_aux_get(&record, "MM") != nullptr || bam_aux_get(&record, "Mm") != nullptr) ++replaced_;
     for (const char* tag : {"MM", "ML", "MN", "Mm", "Ml"})
       if (std::uint8_t* found = bam_aux_get(&record, tag)) bam_aux_del(&record, found);
   }
@@ -358,6 +363,7 @@ class ModbamWriter {
   }
 
   std::string output_name_;
+  mutable std::atomic<std::uint64_t> replaced_ = 0;  // records that had modifications already
   FailedReads failed_reads_;
   Motif motif_;
   std::string command_;

@@ -310,8 +310,9 @@ class ReadBases {
       const auto can_be_read_again = [](const std::string& path) { return !names_descriptor(path) && hts::is_regular(path); };
       if (paths.empty() || !std::all_of(paths.begin(), paths.end(), can_be_read_again)) return;
       primary_ = std::make_unique<PrimaryBases>(paths, reference_, threads_ - 1, [&call] { return call.cancelled(); });
-      call.info("the alignments have " + std::to_string(primary_->reads()) +
-                " reads with records that lack bases of the read: those of their primary records are used");
+      if (primary_->reads() > 0)
+        call.info("the alignments have " + std::to_string(primary_->reads()) +
+                  " reads with records that lack bases of the read: those of their primary records are used");
     });
     return primary_.get();
   }

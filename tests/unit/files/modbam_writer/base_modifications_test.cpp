@@ -223,6 +223,7 @@ TEST_CASE("tags are added to called records, removed from failed ones, and the r
   REQUIRE_MESSAGE(result.ok(), result.message);
   CHECK(result.problems == none);
   CHECK(result.failed.empty());
+  CHECK(result.logged("2 records had base modifications already (tags MM and ML): 'out.sam' has 5mC calls at CpGs in their place"));
   std::vector<std::string> lines = expected_table::lines(result.files.at("out.sam"));
   REQUIRE(lines.size() == 9);
   CHECK(lines[3].starts_with("@PG\tID:sluice\t"));
