@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "cli/option_parser.hpp"
+#include "cli/pipeline_arguments.hpp"
 #include "session/exit_code.hpp"
 
 namespace sluice::cli {
@@ -29,6 +30,29 @@ bool is_word_of_python(const std::string& name) {
                                    "del", "elif",   "else",   "from",   "except",   "for",    "global", "if",       "finally",
                                    "in",  "import", "is",     "lambda", "nonlocal", "not",    "or",     "pass",     "raise",
                                    "try", "return", "while",  "with",   "yield",    "sluice", "test"};
+  return std::find(std::begin(words), std::end(words), name) != std::end(words);
+}
+
+// Names that no namespace, or no target of CMake, can have; the namespace of the skeleton is the plugin's name.
+bool is_word_of_cpp_or_cmake(const std::string& name) {
+  constexpr const char* words[] = {"alignas",       "alignof",     "and",       "and_eq",    "asm",       "auto",
+                                   "bitand",        "bitor",       "bool",      "break",     "case",      "catch",
+                                   "char",          "class",       "co_await",  "co_return", "co_yield",  "compl",
+                                   "concept",       "const",       "consteval", "constexpr", "constinit", "const_cast",
+                                   "continue",      "decltype",    "default",   "delete",    "do",        "double",
+                                   "dynamic_cast",  "else",        "enum",      "explicit",  "export",    "extern",
+                                   "false",         "float",       "for",       "friend",    "goto",      "if",
+                                   "inline",        "int",         "long",      "mutable",   "namespace", "new",
+                                   "noexcept",      "not",         "not_eq",    "nullptr",   "operator",  "or",
+                                   "or_eq",         "private",     "protected", "public",    "register",  "reinterpret_cast",
+                                   "requires",      "return",      "short",     "signed",    "sizeof",    "static",
+                                   "static_assert", "static_cast", "struct",    "switch",    "template",  "this",
+                                   "thread_local",  "throw",       "true",      "try",       "typedef",   "typeid",
+                                   "typename",      "union",       "unsigned",  "using",     "virtual",   "void",
+                                   "volatile",      "wchar_t",     "while",     "xor",       "xor_eq",    "main",
+                                   "std",           "sluice",      "linux",     "unix",      "all",       "clean",
+                                   "depend",        "edit_cache",  "help",      "install",   "package",   "preinstall",
+                                   "rebuild_cache", "test"};
   return std::find(std::begin(words), std::end(words), name) != std::end(words);
 }
 
@@ -98,6 +122,12 @@ int new_plugin_command(const Arguments& arguments) {
   if (!is_plugin_name(name))
     return print_error(app, name.empty() ? "no name is given" : "'" + name + "' can't be a plugin's name",
                        "use lower case letters, digits and '_', beginning with a letter"),
+           exit_usage;
+  if (!in_python && is_word_of_cpp_or_cmake(name))
+    return print_error(app, "'" + name + "' is a word of C++ or CMake", "choose another name"), exit_usage;
+  if (load_plugins({}).find(name) != nullptr)  // pipelines could not tell which of the two they name
+    return print_error(app, "a stage '" + name + "' is there already",
+                       "choose another name ('sluice inspect " + name + "' shows the one that is there)"),
            exit_usage;
   if (with_cuda + in_python + (kind != "map") > 1)
     return print_error(app, "--kind, --cuda and --python exclude each other", "ask for one of them; CUDA and Python are for maps"), exit_usage;

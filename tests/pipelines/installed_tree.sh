@@ -144,6 +144,11 @@ for kind in map cuda source regroup sink resource; do
 done
 "$sluice" inspect my_map --plugin-dir my_map/build | grep -q gc_share || fail "inspect the new plugin"
 if "$sluice" new-plugin two_things --cuda --kind sink 2>/dev/null; then fail "--cuda is of maps"; fi
+for taken in head table_writer class std test; do
+  if "$sluice" new-plugin $taken >/dev/null 2>said; then fail "new-plugin $taken: the name can't work"; fi
+  grep -q "choose another name" said || fail "new-plugin $taken: $(cat said)"
+  [ ! -e $taken ] || fail "new-plugin $taken left a folder"
+done
 
 # The folder in which sluice was built is as good as an installed one.
 cmake -S my_map -B my_map/against_build -DCMAKE_PREFIX_PATH="$build" -DCMAKE_CXX_COMPILER="$cxx" >"$work/new.log" 2>&1 || { cat "$work/new.log"; fail "configure against the build folder"; }
