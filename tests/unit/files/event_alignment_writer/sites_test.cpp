@@ -245,8 +245,17 @@ TEST_CASE("no more than the first 1,001 reads of a contig are m6anet's, and a si
     read.is_reverse = false;
     std::fill(read.path_state.begin(), read.path_state.end(), 1);
   }
-  const auto files = run("event_alignment_m6anet_sites", {made::batch(reads)}).with({{"output", "a"}, {"index", "b"}}).run().files;
-  CHECK(files.at("b").find(",1001\n") != std::string::npos);
+  const auto written = [](const std::vector<made::Read>& of) {
+    return run("event_alignment_m6anet_sites", {made::batch(of)}).with({{"output", "a"}, {"index", "b"}}).run();
+  };
+  const auto all = written(reads);
+  CHECK(all.files.at("b").find(",1001\n") != std::string::npos);
+  const char* warning = "no DRACH site has the 20 reads that m6anet asks for";
+  CHECK_FALSE(all.logged(warning));
+  reads.resize(19);
+  const auto few = written(reads);
+  CHECK(few.files.at("a").empty());
+  CHECK(few.logged(warning));
 }
 
 TEST_CASE("reads of a contig that do not come together, and models of other k-mers, are refused") {
