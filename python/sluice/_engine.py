@@ -11,7 +11,7 @@ import logging
 import os
 import sys
 import threading
-from typing import Any, Iterable, Mapping
+from typing import Any, Iterable, Mapping, Sequence
 
 from . import _library as _l
 from ._errors import Problem
@@ -78,16 +78,15 @@ def encoded(text: str, what: str) -> bytes:
     return text.encode("utf-8", "surrogateescape")
 
 
-def settings_array(values: Mapping[str, Any], *, may_be_empty: bool = False) -> tuple[Any, int]:
-    """Settings by name, a list as one setting for each of its values. Raises ValueError where a list has none: a default would take its place."""
+def settings_array(values: Mapping[str, Any], *, of_nothing: Sequence[str] = ("",)) -> tuple[Any, int]:
+    """Settings by name, a list as one setting for each of its values. A list without values is not left out, which would mean a default: it is an
+    empty text, which the library refuses, or `of_nothing`."""
     pairs = []
     for name, value in values.items():
         if value is None:
             continue
         is_one = isinstance(value, (str, bytes, os.PathLike)) or not hasattr(value, "__iter__") or getattr(value, "shape", None) == ()
-        several = [value] if is_one else list(value)
-        if not several and not may_be_empty:
-            raise ValueError(f"{name}: the list of its values is empty (give one, or leave {name} out)")
+        several = [value] if is_one else list(value) or of_nothing
         pairs.extend(_l.Setting(encoded(name, name), encoded(value_text(one), name)) for one in several)
     return (_l.Setting * max(len(pairs), 1))(*pairs), len(pairs)
 
@@ -116,7 +115,7 @@ class RunHandle:
         else:
             request.pipeline = encoded(value_text(pipeline), "pipeline")
         request.parameters, request.parameter_count = settings_array(parameters)
-        request.options, request.option_count = settings_array(options, may_be_empty=True)
+        request.options, request.option_count = settings_array(options, of_nothing=())
         changed = [encoded(change, "set") for change in ([changes] if isinstance(changes, str) else changes)]
         request.changes, request.change_count = (ctypes.c_char_p * max(len(changed), 1))(*changed), len(changed)
         if stream is not None:

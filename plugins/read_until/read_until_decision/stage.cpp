@@ -118,7 +118,11 @@ struct Scores {
     end = in.column<std::int64_t>("sdtw_end");
   }
   // 0: it was aligned nowhere, or nobody says where.
-  std::int64_t kmers(std::size_t row) const { return start.empty() || target[row] < 0 ? 0 : end[row] - start[row]; }
+  std::int64_t kmers(std::size_t row) const {
+    std::int64_t length_of_path = 0;
+    const bool is_said = !start.empty() && target[row] >= 0 && !__builtin_sub_overflow(end[row], start[row], &length_of_path);
+    return is_said ? length_of_path : 0;
+  }
   std::span<const std::int64_t> score;
   std::span<const std::int32_t> length, target;
   std::span<const std::uint8_t> complete;
