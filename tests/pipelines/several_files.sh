@@ -89,7 +89,7 @@ if command -v zstd >/dev/null; then
   run methylation --alignments parts/2.bam --reference reference.fa --signal parts --reads zst --output zst.tsv 2>err.txt
   cmp zst.tsv calls.tsv
   grep -q "is zstd, which has no random access" err.txt || fail "$(cat err.txt)"
-  # Where it is not read, files of a folder are refused, not passed over.
+  # Where it is not read, files of a folder are refused, not skipped.
   mkdir mixed
   gzip -dc parts/1.fastq.gz >mixed/1.fastq
   cp zst/2.fastq.zst mixed

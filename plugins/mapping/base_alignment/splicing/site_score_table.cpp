@@ -60,7 +60,7 @@ SiteScoreTable::SiteScoreTable(const Host& host, const std::string& path, const 
                          "give those of the same reference: names must agree");
   if (elsewhere > 0)
     host.warn(std::to_string(elsewhere) + " of " + std::to_string(all_lines) + " lines of splice scores '" + path +
-              "' are on contigs, or at places of them, that the reference does not have, and are passed over");
+              "' are on contigs, or at places of them, that the reference does not have, and are skipped");
   for (std::vector<Site>& all : of_strand_) std::stable_sort(all.begin(), all.end(), [](const Site& a, const Site& b) { return a.place < b.place; });
 }
 

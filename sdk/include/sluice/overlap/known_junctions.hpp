@@ -151,8 +151,8 @@ inline KnownJunctions::KnownJunctions(const Host& host, const std::string& path,
   const auto warn = [&](std::int64_t some, const char* what) {
     if (some > 0) host.warn(std::to_string(some) + " of " + std::to_string(all_lines) + " lines of junctions '" + path + "' " + what);
   };
-  warn(elsewhere, "are on contigs that the reference does not have, and are passed over");
-  warn(without_bases, "have no base, and are passed over");
+  warn(elsewhere, "are on contigs that the reference does not have, and are skipped");
+  warn(without_bases, "have no base, and are skipped");
   warn(too_far, "reach behind the end of their contig: are they of this reference?");
   for (std::vector<Junction>& all : of_contig_) {
     const auto place = [](const Junction& junction) { return std::pair(junction.begin, junction.end); };
