@@ -60,6 +60,12 @@ void throw_unless_threads_start(int threads) {
   if (!problem.empty()) throw_no_threads(problem);
 }
 
+// oneTBB 2021.8 reads the limits of the process without a lock where an arena is made, while another thread may change them.
+std::mutex& limits() {
+  static auto& mutex = *new std::mutex;  // never destroyed: runs of other threads may still end
+  return mutex;
+}
+
 // Of oneTBB's limits of the process the smallest counts. So there is one, of what all runs have together; each run's arenas take no more than its
 // own.
 class ThreadShare {
@@ -78,10 +84,9 @@ class ThreadShare {
 
  private:
   static void change(int by) {
-    static std::mutex mutex;  // guards what follows
     static int all = 0;
     static auto& limit = *new std::unique_ptr<tbb::global_control>;  // never destroyed: runs of other threads may still end
-    const std::lock_guard lock(mutex);
+    const std::lock_guard lock(limits());  // guards what follows, too
     if (by < 0) all += by;
     std::unique_ptr<tbb::global_control> next;
     if (const int wanted = by < 0 ? all : all + by; wanted > 0)
@@ -129,6 +134,7 @@ struct Arena::Implementation {
   // An observer that fails to make its arena would crash in its destructor; an arena that can't be made only throws.
   tbb::task_arena& initialized(tbb::task_arena& arena) {
     try {
+      const std::lock_guard lock(limits());
       arena.initialize();
     } catch (const std::bad_alloc&) {
       share.leave();  // oneTBB keeps a lock then, for which its limit would wait for ever
