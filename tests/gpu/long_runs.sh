@@ -63,33 +63,49 @@ section_long() {
   done
 }
 
+# Medians of as many runs as --rounds says, all devices in turn; runs of more than 5 s are made once.
 long_run() { # NAME PIPELINE OPTIONS...
-  local name=$1 pipeline=$2 threads device seconds best
+  local name=$1 pipeline=$2 threads device seconds best round
   shift 2
   rm -f "$work/long.cpu"
   for threads in ${long_threads//,/ }; do
+    rm -f "$work"/long.seconds.* "$work"/long.row.*
+    for ((round = 0; round < rounds; ++round)); do
+      for device in cpu ${devices//,/ }; do
+        [ $round = 0 ] || awk '$1 > 5 { exit 1 }' "$work/long.seconds.$device" || continue
+        one_long_run "$@" || continue
+      done
+    done
     best=''
     for device in cpu ${devices//,/ }; do
-      rm -f "$work/long.out" # whoever replaces a file waits until it is gone
-      seconds=$(date +%s.%N)
-      if ! "$sluice" run "$runtime/pipelines/$pipeline.toml" --plugin-dir "$runtime/lib" --profile none "$@" --output "$work/long.out" --threads "$threads" --device "$device" \
-        --report "$work/report.json" --quiet >"$work/log" 2>&1; then
-        row "$name, $threads threads, $device" "FAILED: $(tail -1 "$work/log")"
-        continue
-      fi
-      seconds=$(echo "$(date +%s.%N) $seconds" | awk '{ printf "%.2f", $1 - $2 }')
-      [ "$name" != map_sam ] || sed -i '/^@PG/d' "$work/long.out" # holds the command line
-      [ -e "$work/long.cpu" ] || mv "$work/long.out" "$work/long.cpu"
-      [ ! -e "$work/long.out" ] || cmp -s "$work/long.cpu" "$work/long.out" || row "$name, $threads threads, $device" "FAILED: other bytes"
+      [ -e "$work/long.seconds.$device" ] || continue
+      seconds=$(median <"$work/long.seconds.$device")
       if [ "$device" = auto ]; then
-        row "$name, $threads threads, $device" "$seconds s, $(echo "$seconds $best" | awk '{ printf "%.2f", $1 / $2 }') of the better one; the device's share $(device_share) %; $(bounds)"
+        row "$name, $threads threads, $device" "$seconds s, $(echo "$seconds $best" | awk '{ printf "%.2f", $1 / $2 }') of the better one; $(cat "$work/long.row.$device")"
       else
         best=$(echo "$seconds ${best:-$seconds}" | awk '{ print $1 < $2 ? $1 : $2 }')
-        row "$name, $threads threads, $device" "$seconds s; $([ "$device" = cpu ] || echo "the device's share $(device_share) %; ")$(bounds)"
+        row "$name, $threads threads, $device" "$seconds s; $(cat "$work/long.row.$device")"
       fi
-      shares
     done
   done
+}
+
+# Uses long_run's variables.
+one_long_run() { # OPTIONS...
+  local start
+  rm -f "$work/long.out" # whoever replaces a file waits until it is gone
+  start=$(date +%s.%N)
+  if ! "$sluice" run "$runtime/pipelines/$pipeline.toml" --plugin-dir "$runtime/lib" --profile none "$@" --output "$work/long.out" --threads "$threads" --device "$device" \
+    --report "$work/report.json" --quiet >"$work/log" 2>&1; then
+    row "$name, $threads threads, $device" "FAILED: $(tail -1 "$work/log")"
+    return 1
+  fi
+  echo "$(date +%s.%N) $start" | awk '{ printf "%.2f\n", $1 - $2 }' >>"$work/long.seconds.$device"
+  [ "$name" != map_sam ] || sed -i '/^@PG/d' "$work/long.out" # holds the command line
+  [ -e "$work/long.cpu" ] || mv "$work/long.out" "$work/long.cpu"
+  [ ! -e "$work/long.out" ] || cmp -s "$work/long.cpu" "$work/long.out" || row "$name, $threads threads, $device" "FAILED: other bytes"
+  echo "$([ "$device" = cpu ] || echo "the device's share $(device_share) %; ")$(bounds)" >"$work/long.row.$device"
+  [ $round != 0 ] || shares
 }
 
 # Where a run's time went, from its report: the stages with most seconds, and the device's copies.
