@@ -72,7 +72,9 @@ int model_command(const Arguments& arguments) {
   if (const std::string problem = misuse(action, name, file); !problem.empty())
     return print_error(app, problem, "sluice model add NAME FILE, sluice model list, or sluice model remove NAME"), exit_usage;
   Overrides overrides;
-  overrides.parameters = {{"model_action", action}, {"model_name", name}, {"model_file", file}};
+  overrides.parameters = {{"model_action", action}};
+  if (!name.empty()) overrides.parameters["model_name"] = name;
+  if (!file.empty()) overrides.parameters["model_file"] = file;
   return run_store(app, overrides, load_plugins(plugin_dirs));
 }
 
