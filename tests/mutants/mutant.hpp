@@ -3,6 +3,7 @@
 #pragma once
 // What mutants.py puts into a source: each mutant is compiled in beside the original, and SLUICE_MUTANT=NUMBER chooses one when the program starts
 // (0, or not set: none). So a test program is built once for all mutants of a stage.
+// The numbers of those that have become code to run, not a number that the compiler has used up, are in the section .sluice_mutants.
 // SLUICE_MUTANT=-1 chooses none, and appends the numbers of all that a run came past to the file SLUICE_MUTANTS_REACHED.
 
 #include <cstdio>
@@ -35,6 +36,7 @@ inline const int chosen = choose();
 template <int id>
 constexpr bool active() {
   if (std::is_constant_evaluated()) return false;
+  asm volatile(".pushsection .sluice_mutants, \"\"\n.long %c0\n.popsection" : : "i"(id));
   if (chosen == id) return true;
   if (chosen == -1) reached[id] = 1;
   return false;

@@ -3,12 +3,15 @@
 # SPDX-FileCopyrightText: The sluice authors
 """Changes constants, comparisons, borders and assignments in the sources of stages, and asks their unit tests which of them they notice.
 
-  mutants.py BUILD_DIR [--stages NAME,...] [--each N] [--seed S] [--build-command COMMAND] [--report FILE]
+  mutants.py BUILD_DIR [--stages NAME,...] [--each N] [--seed S] [--again REPORT] [--build-command COMMAND] [--report FILE]
 
 All mutants of a stage are compiled into its unit test at once, each behind a switch (mutant.hpp). Then those test cases run for each that come past it, the
-shortest first, until one fails, crashes, or takes ten times the processor time that it takes without a mutant. The sources are restored at the end, also after Ctrl-C; run it in a tree of its own if you go on working.
+shortest first, until one fails, crashes, or takes ten times the processor time that it takes without a mutant. BUILD_DIR is of the preset `mutants`: an index
+beyond an array ends a test. A mutant that survives is compiled alone, as users have it; where that gives the same assembly it is no mutant and is counted
+apart (trivial compiler equivalence; Papadakis et al. 2015). --again takes the survivors of a report instead of choosing by the seed.
+The sources are restored at the end, also after Ctrl-C; run it in a tree of its own if you go on working.
 """
-import argparse, os, pathlib, re, resource, signal, subprocess, sys, tempfile
+import argparse, array, json, os, pathlib, re, resource, shlex, signal, subprocess, sys, tempfile
 
 here = pathlib.Path(__file__).resolve().parent
 tree = here.parent.parent
@@ -53,7 +56,14 @@ class Site:
         self.path, self.line, self.begin, self.end, self.kind, self.before, self.after = path, line, begin, end, kind, before, after
 
     def __str__(self):
-        return f"{self.path.relative_to(tree)}:{self.line + 1}: {self.before} -> {self.after}"
+        return f"{self.path.relative_to(tree)}:{self.line + 1}:{self.begin + 1}: {self.before} -> {self.after}"
+
+    def alone(self, original):
+        """The source with this one change, without a switch."""
+        lines = original.split("\n")
+        text = lines[self.line]
+        lines[self.line] = text[: self.begin] + (";" if self.kind == "assignment" else self.after) + text[self.end :]
+        return "\n".join(lines)
 
 
 def sites_of(path):
@@ -111,9 +121,46 @@ def write_changed(path, text):
         path.write_text(text)
 
 
+class Compiler:
+    """Compiles a stage's sources, and those of its tests, as the build does, but without what the preset `mutants` adds."""
+
+    def __init__(self, build, folders):
+        self.commands = {}
+        for unit in json.loads((build / "compile_commands.json").read_text()):
+            if any(folder in pathlib.Path(unit["file"]).parents for folder in folders) and unit["file"].endswith(".cpp"):
+                words = [word for word in shlex.split(unit["command"]) if not re.match("-D_GLIBCXX_ASSERTIONS|-fsanitize|-fno-sanitize", word)]
+                words = words[1:] if words[0].endswith("ccache") else words
+                at = words.index("-o")
+                self.commands[unit["file"], words[at + 1]] = unit["directory"], [word for word in words[:at] + words[at + 2 :] if word != "-c"]
+        self.included, self.assembly = {}, {}
+
+    def compile(self, unit, *options):
+        """What the compiler writes to its output, or None."""
+        folder, words = self.commands[unit]
+        made = subprocess.run([*words, "-w", *options], cwd=folder, capture_output=True)
+        return made.stdout if made.returncode == 0 else None
+
+    def includes(self, unit, path):
+        if unit not in self.included:
+            told = (self.compile(unit, "-MM") or b"").decode()
+            self.included[unit] = {os.path.normpath(word) for word in told.replace("\\\n", " ").split()[1:]}
+        return str(path) in self.included[unit]
+
+    def same_code(self, site, original):
+        units = [unit for unit in self.commands if self.includes(unit, site.path)]
+        for unit in units:
+            if unit not in self.assembly:
+                self.assembly[unit] = self.compile(unit, "-S", "-o", "-")
+        try:
+            site.path.write_text(site.alone(original))
+            return bool(units) and all(self.assembly[unit] is not None and self.assembly[unit] == self.compile(unit, "-S", "-o", "-") for unit in units)
+        finally:
+            site.path.write_text(original)
+
+
 class Stage:
-    def __init__(self, folder, build, seed, each):
-        self.name, self.build = folder.name, build
+    def __init__(self, folder, build, seed, each, again):
+        self.name, self.build, self.folder = folder.name, build, folder
         self.test = build / "bin" / f"unit_{self.name}"
         paths = sorted(p for p in folder.rglob("*") if p.suffix in (".cpp", ".hpp") and not p.name.startswith("cuda"))
         self.originals = {path: path.read_text() for path in paths}
@@ -123,6 +170,8 @@ class Stage:
         # Some do not compile: others are there to take their places.
         self.wanted = each
         self.chosen = [(number + 1, sites[i]) for number, i in enumerate(order[: 2 * each])]
+        if again is not None:
+            self.chosen = [(number + 1, site) for number, site in enumerate(s for s in sites if str(s) in again)]
 
     def write(self):
         for path, original in self.originals.items():
@@ -146,7 +195,7 @@ class Stage:
 
     def run(self, case, mutant, seconds, reached=None):
         """Runs one test case. Returns its exit code, or -1 where it needs more processor time than `seconds` or does not end at all, and the processor time."""
-        environment = dict(os.environ, SLUICE_MUTANT=str(mutant))
+        environment = dict(os.environ, SLUICE_MUTANT=str(mutant), ASAN_OPTIONS="detect_leaks=0:hard_rss_limit_mb=4096")
         if reached:
             environment["SLUICE_MUTANTS_REACHED"] = reached
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -174,18 +223,32 @@ class Stage:
                     print(f"{self.name}: test case {case} is not used, it fails without a mutant ({code})", flush=True)
         return sorted(found, key=lambda c: c[:2])
 
+    def compiled(self):
+        """The mutants that are code in the test or in the stage; the others are numbers that the compiler has used up, or in what is not built here (CUDA)."""
+        found = set()
+        for program in (self.test, self.build / "bin" / "plugins" / f"{self.name}.so"):
+            with tempfile.NamedTemporaryFile() as file:
+                subprocess.run(["objcopy", f"--dump-section=.sluice_mutants={file.name}", program, "/dev/null"], capture_output=True)
+                found.update(array.array("I", file.read()))
+        return found
+
     def judge(self):
+        """Returns those that survive, with a reason, and those that are the same code."""
+        compiled = self.compiled()
+        self.chosen = [c for c in self.chosen if c[0] in compiled][: self.wanted]
         cases = self.cases()
         reached = set().union(*(passed for _, _, passed in cases))
-        # A constant that is never come past at run time is one of the compiler's (an array's size, a template's argument), or in code that no test runs.
-        self.chosen = [c for c in self.chosen if c[1].kind != "constant" or c[0] in reached][: self.wanted]
-        survivors = []
+        compiler = Compiler(self.build, [self.folder, *tree.glob(f"tests/unit/*/{self.name}")])
+        survivors, equivalent = [], []
         for id, site in self.chosen:
             if id not in reached:
                 survivors.append((site, "no test comes past it"))
             elif all(self.run(case, id, 2 + 10 * seconds)[0] == 0 for seconds, case, passed in cases if id in passed):
-                survivors.append((site, ""))
-        return survivors
+                if compiler.same_code(site, self.originals[site.path]):
+                    equivalent.append(site)
+                else:
+                    survivors.append((site, ""))
+        return survivors, equivalent
 
 
 def compile_all(stages, command):
@@ -215,6 +278,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--build-command", default="")
     parser.add_argument("--report")
+    parser.add_argument("--again")
     given = parser.parse_args()
     build = pathlib.Path(given.build).resolve()
     command = given.build_command.split() or ["cmake", "--build", str(build), "-j", str(os.cpu_count()), "--target"]
@@ -224,25 +288,34 @@ def main():
         if name not in [f.name for f in folders]:
             sys.exit(f"there is no stage {name} with a unit test")
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    again = None
+    if given.again:
+        # "  FILE:LINE:COLUMN: BEFORE -> AFTER", and a reason
+        lines = [line.strip() for line in open(given.again) if line.startswith("  ")]
+        again = {line for line in lines} | {line[: line.rindex(": ")] for line in lines}
+        names = names or [folder.name for folder in folders if any(line.startswith(f"{folder.relative_to(tree)}/") for line in lines)]
     report = open(given.report, "a") if given.report else None
-    total = alive = 0
-    stages = [Stage(folder, build, given.seed, given.each) for folder in folders if not names or folder.name in names]
+    total = alive = same = 0
+    stages = [Stage(folder, build, given.seed, given.each if again is None else len(again), again) for folder in folders if not names or folder.name in names]
     try:
         built = compile_all(stages, command)
     finally:
         for stage in stages:
             stage.restore()
     for stage in built:
-        survivors = stage.judge()
-        total += len(stage.chosen)
+        survivors, equivalent = stage.judge()
+        mutants = len(stage.chosen) - len(equivalent)
+        total += mutants
         alive += len(survivors)
-        text = f"{stage.name}: {len(stage.chosen)} mutants of {stage.all} places, {len(survivors)} survive\n"
+        same += len(equivalent)
+        text = f"{stage.name}: {mutants} mutants of {stage.all} places, {len(survivors)} survive; {len(equivalent)} others are the same code\n"
         text += "".join(f"  {site}{': ' + why if why else ''}\n" for site, why in survivors)
+        text += "".join(f"  the same code: {site}\n" for site in equivalent)
         for out in filter(None, (sys.stdout, report)):
             out.write(text)
             out.flush()
     share = 100 * (total - alive) / max(total, 1)
-    print(f"mutants: {total}, {alive} survive: {share:.1f} % killed (seed {given.seed})")
+    print(f"mutants: {total}, {alive} survive: {share:.1f} % killed (seed {given.seed}); {same} others are the same code")
 
 
 main()
