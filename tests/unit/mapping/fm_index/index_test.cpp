@@ -135,6 +135,33 @@ TEST_CASE("a text of either kind has both strands as long as they fit, and what 
   CHECK(built(Strands::both, 500) == 1000);
   CHECK_THROWS_WITH_AS(built(Strands::either, 1001), doctest::Contains("more bases than an FM-index can hold: 1000"), Failure);
   CHECK_THROWS_WITH_AS(built(Strands::both, 501), doctest::Contains("more bases than an FM-index can hold: 500"), Failure);
+  const auto remedy = [&](Strands strands) -> std::string {
+    try {
+      built(strands, 1001);
+    } catch (const Failure& failure) {
+      return failure.remedy();
+    }
+    return "";
+  };
+  CHECK(says(remedy(Strands::both), "forward strand alone"));
+  CHECK(remedy(Strands::either) == "split the reference");
+}
+
+TEST_CASE("the size of the table's words, the sampling and the memory go by the length of the text") {
+  CHECK(default_k(0) == 5);
+  CHECK(default_k(128) == 5);  // 4^5 = 8 * 128
+  CHECK(default_k(129) == 6);
+  CHECK(default_k(1000) == 7);
+  CHECK(default_k(2048) == 7);  // 4^7 = 8 * 2048
+  CHECK(default_k(2049) == 8);
+  CHECK(default_k(std::uint64_t{1} << 29) == 15);
+  CHECK(default_k((std::uint64_t{1} << 29) + 1) == 14);
+  CHECK(default_sample_interval(std::uint64_t{1} << 28) == 1);
+  CHECK(default_sample_interval((std::uint64_t{1} << 28) + 1) == 4);
+  // Text 250, rows 4000, blocks 333, 4^7 bits are 2048 bytes, 4000 for the rows of words.
+  CHECK(build_bytes(1000) == 250 + 4000 + 333 + 2048 + 4000);
+  // 2^30 bases: text 2^28, rows 2^32, blocks a third of 2^30, 4^14 bits are 2^25 bytes, 4 * 4^14 for the rows of words, a fourth of the rows sampled.
+  CHECK(build_bytes(std::uint64_t{1} << 30) == 7'102'354'773);
 }
 
 TEST_CASE("ambiguous bases become those of bwa index, and their places are kept") {

@@ -152,6 +152,33 @@ TEST_CASE("the hits of all parts come in one row, in the order of one index") {
   }
 }
 
+TEST_CASE("hits as good as each other come by target and start, downwards") {
+  const auto row_of = [](std::int32_t target, const std::vector<std::int32_t>& starts) {
+    std::vector<MadeRow> rows(1);
+    rows[0].name = "read0";
+    for (const std::int32_t start : starts) {
+      ReadHit hit;
+      hit.target = target;
+      hit.target_start = start;
+      hit.score = 100;
+      hit.anchors = 10;
+      hit.hash = 5;
+      rows[0].hits.push_back(hit);
+    }
+    return rows;
+  };
+  std::vector<std::int32_t> starts(20, 7);  // equal in all: so many that the sort goes through them without looking for the end
+  starts.insert(starts.begin() + 3, 9);
+  const Result merged = run_stage<HitMerging>({batch_of(row_of(0, starts), 0), batch_of(row_of(1, {3, 4}), 1)}).resource("index", index_of(2)).run();
+  REQUIRE(merged.ok());
+  const sluice::Batch view = merged.batch().view();
+  std::vector<std::int32_t> targets(21, 0), wanted(20, 7);
+  targets.insert(targets.begin(), {1, 1});
+  wanted.insert(wanted.begin(), {4, 3, 9});
+  CHECK(std::ranges::equal(view.list<std::int32_t>("hit_target")[0], targets));
+  CHECK(std::ranges::equal(view.list<std::int32_t>("hit_target_start")[0], wanted));
+}
+
 TEST_CASE("a row that failed in one part gives no row, and does not shift others") {
   std::mt19937 random(7);
   auto first = made_rows(random, 10, 0), second = made_rows(random, 10, 1);

@@ -85,6 +85,8 @@ TEST_CASE("a hit spans from the first base of its first anchor to the last base 
   make_hits(read.view(), 11, ReadNames::hashed, order, hits);
   REQUIRE(hits.size() == 2);
   CHECK(scores_of(hits) == std::vector<std::int32_t>{90, 80});
+  CHECK(hits[0].id == 0);
+  CHECK(hits[1].id == 1);
   CHECK(hits[0].query_start == 20);
   CHECK(hits[0].query_end == 221);
   CHECK(hits[0].target_start == 100);
@@ -307,6 +309,22 @@ TEST_CASE("the divergence counts the seeds without an anchor between the ends of
   make_hits(read.view(), 11, ReadNames::hashed, order, hits);
   estimate_divergence(read.view(), std::vector<std::int32_t>{5000}, scratch, hits);
   CHECK(hits[0].divergence == -1);
+}
+
+TEST_CASE("a read of one seed has a divergence, and a hit that meets all that are expected has none") {
+  MadeRead one;
+  one.length = 100;
+  one.seed(20).chain(50, 0, false, {{220, 20}});
+  HitOrder order;
+  SelectionScratch scratch;
+  std::vector<Hit> hits;
+  make_hits(one.view(), 11, ReadNames::hashed, order, hits);
+  estimate_divergence(one.view(), std::vector<std::int32_t>{5000}, scratch, hits);
+  CHECK(hits[0].divergence == static_cast<float>(1 - std::pow(1.0 / 2.0, 1.0 / 15)));   // one more is expected on the right
+  estimate_divergence(one.view(), std::vector<std::int32_t>{221 + 15}, scratch, hits);  // the target ends within the mean span
+  CHECK(hits[0].divergence == 0);
+  CHECK(mean_span_of(0, 0) == -1);
+  CHECK(mean_span_of(7, 1) == 7);
 }
 
 TEST_CASE("the divergence is that of going through the seeds one after the other, in whatever order they are") {

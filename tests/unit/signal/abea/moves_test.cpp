@@ -189,4 +189,57 @@ TEST_SUITE("moves") {
     for (std::size_t kmer = 0; kmer < kmers; ++kmer) first[kmer] = static_cast<std::int32_t>(3 * (kmer + 2)), last[kmer] = first[kmer] + 2;
     CHECK(moved.agreement(first, last, 0).share() == 1);
   }
+
+  TEST_CASE("with one-mers each base is its own k-mer, from the first event and base to the last") {
+    const std::vector<std::int8_t> moves = {5, 1, 0, 1, 0};  // bases at samples 0 and 10
+    const std::vector<std::int32_t> starts = {0, 10};
+    const MovedKmers moved(moves, starts, 2, 1);
+    REQUIRE(moved.fit());
+    CHECK(moved.samples_per_base() == 10);
+    CHECK(moved.expected_kmers() ==
+          std::vector<std::int32_t>{0, 1});  // the last event has no middle: it counts from where it begins, as the base does
+    const std::vector<std::int32_t> own = {0, 1}, late = {1, 1};
+    CHECK(moved.agreement(own, own, 0).kmers == 2);
+    CHECK(moved.agreement(own, own, 0).near == 2);
+    CHECK(moved.agreement(late, late, 9).near == 1);
+    CHECK(moved.agreement(late, late, 10).near == 2);
+    // A third k-mer has no block, and no event 2 is there.
+    const MovedKmers more(moves, starts, 3, 1);
+    const std::vector<std::int32_t> all = {0, 1, 1}, none = {2, 1, 0};
+    CHECK(more.agreement(all, all, 100).kmers == 2);
+    CHECK(more.agreement(none, none, 100).kmers == 1);
+    CHECK(MovedKmers::Agreement{}.share() == 1);
+    CHECK(MovedKmers::Agreement{1, 0}.share() == 0);
+    CHECK(MovedKmers::Agreement{4, 3}.share() == 0.75);
+  }
+
+  TEST_CASE("the shift is the median of what events differ from the scaled level, of thirty events on") {
+    constexpr std::size_t kmers = 40;
+    const std::vector<float> level = {100};
+    KmerModelView model;
+    model.level_mean = level;
+    const std::vector<std::int8_t> moves = {5, 1};
+    const std::vector<std::int32_t> starts = {0};
+    const MovedKmers moved(moves, starts, kmers, 1);
+    std::vector<std::uint32_t> rank(kmers, 0);
+    std::vector<std::int32_t> expected(kmers);
+    std::vector<float> mean(kmers);
+    for (std::size_t event = 0; event < kmers; ++event) {
+      expected[event] = static_cast<std::int32_t>(event);
+      mean[event] = 200 + static_cast<float>(event);  // differs by its number from twice the level
+    }
+    const LevelScaling moments{2, -7};
+    // Not the first and the last k-mer: 1 to 38.
+    CHECK(moved.scaling(expected, mean, rank, model, moments).scale == 2);
+    CHECK(moved.scaling(expected, mean, rank, model, moments).shift == 20);
+    // Neither one that the model does not have, nor one without a level: 1 to 36.
+    rank[38] = 1;
+    mean[37] = std::numeric_limits<float>::quiet_NaN();
+    CHECK(moved.scaling(expected, mean, rank, model, moments).shift == 19);
+    expected.resize(31);  // 1 to 30
+    mean.resize(31);
+    CHECK(moved.scaling(expected, mean, rank, model, moments).shift == 16);
+    expected[5] = -1;  // of 29 there is none
+    CHECK(moved.scaling(expected, mean, rank, model, moments).shift == -7);
+  }
 }
