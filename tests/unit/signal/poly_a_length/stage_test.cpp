@@ -73,3 +73,60 @@ TEST_CASE("the basecaller's word is taken, and other chemistries are refused") {
                           {{"poly_a_length", {.parameters = {}, .resources = {{"signal", signal_file("rna_004")}}, .batches = {reads().build()}}}}) ==
         std::vector<std::string>{});
 }
+
+TEST_CASE("the basecaller's place counts from the read's part, and what it has not said is -1") {
+  const auto batch = reads()
+                         .column<std::int64_t>("signal_begin", {100, 100, 0})
+                         .list<std::int64_t>("signal_part", {{30, 0, 0}, {30, 0}, {}})
+                         .column<std::int32_t>("basecaller_poly_a", {37, 38, 5})
+                         .list<std::int32_t>("basecaller_poly_a_place", {{9, 0, 40}, {9, -1, 0}, {}})
+                         .build();
+  const Result said = lengths(batch).run();
+  const auto found = said.batches.at(0).view();
+  // 100 samples of the sequencer's read are cut, and 30 of them are the part's.
+  CHECK(found.column<std::int64_t>("poly_a_begin")[0] == 70);
+  CHECK(found.column<std::int64_t>("poly_a_end")[0] == 110);
+  CHECK(found.column<std::int64_t>("poly_a_begin")[1] == -1);  // two numbers are no part
+  CHECK(found.column<std::int64_t>("poly_a_end")[1] == 0);
+  const Result none = lengths(reads()
+                                  .column<std::int32_t>("basecaller_poly_a", {0, -1, 5})
+                                  .list<std::int32_t>("basecaller_poly_a_place", {{9, 10, 40}, {9, 10, 40}, {}})
+                                  .build())
+                          .run();
+  CHECK(none.batches.at(0).view().column<std::int64_t>("poly_a_begin")[0] == -1);
+  CHECK(none.batches.at(0).view().column<std::int64_t>("poly_a_end")[1] == -1);
+}
+
+TEST_CASE("the tags that are added are those of dorado, in samples of the read's part") {
+  std::vector<std::int16_t> samples;
+  std::string bases;
+  for (int i = 0; i < 160; ++i) {
+    const bool tail = i >= 20 && i < 40;
+    samples.insert(samples.end(), 10, static_cast<std::int16_t>(tail ? 50 : i % 2 == 0 ? 0 : 100));
+    bases += tail ? 'T' : i % 2 == 0 ? 'G' : 'C';
+  }
+  const auto batch = BatchBuilder("read", 1)
+                         .text("read_id", {"tail"})
+                         .list<std::int16_t>("raw_signal", {samples})
+                         .column<double>("digitisation", {1000})
+                         .column<double>("range", {1000})
+                         .column<double>("offset", {0})
+                         .column<double>("sampling_rate", {4000})
+                         .text("bases", {bases})
+                         .column<std::int64_t>("signal_begin", {100})
+                         .list<std::int64_t>("signal_part", {{30, 0, 0}})
+                         .build();
+  const Result measured = lengths(batch, "dna_r10").run();
+  REQUIRE(measured.ok());
+  const auto view = measured.batches.at(0).view();
+  CHECK(view.column<std::int64_t>("poly_a_begin")[0] == 300);
+  CHECK(view.column<std::int64_t>("poly_a_end")[0] == 500);
+  std::string wanted = "pti";
+  const auto append = [&](std::int32_t number) {
+    for (int byte = 0; byte < 4; ++byte) wanted += static_cast<char>(static_cast<std::uint32_t>(number) >> (8 * byte) & 0xFFU);
+  };
+  append(20);
+  wanted += "paBi";
+  for (const std::int32_t number : {5, 300 - 70, 300 - 70, 500 - 70, -1, -1}) append(number);
+  CHECK(view.text("added_tags")[0] == wanted);
+}

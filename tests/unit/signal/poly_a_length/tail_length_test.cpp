@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "poly_a_length/flat_stretch.hpp"
+
 using namespace sluice::poly_a_length;
 
 namespace {
@@ -60,4 +62,61 @@ TEST_CASE("no tail, no adapter, and an adapter that was cut off") {
   CHECK(length_of({}, 0, Front::cut).bases == TailLength::no_tail);
   const TailLength cut = length_of(MadeSignal().bases(80, 108, 0.5F).bases(600, 80, 13).samples, 600, Front::cut);
   CHECK(std::abs(cut.bases - 80) <= 14);
+}
+
+namespace {
+
+// Bases of ten samples: each level, in steps of 1 pA.
+std::vector<std::int16_t> of_levels(const std::vector<int>& levels) {
+  std::vector<std::int16_t> samples;
+  for (const int level : levels) samples.insert(samples.end(), 10, static_cast<std::int16_t>(level));
+  return samples;
+}
+std::vector<int> in_turn(std::size_t count) {
+  std::vector<int> levels;
+  for (std::size_t i = 0; i < count; ++i) levels.push_back(i % 2 == 0 ? 0 : 100);
+  return levels;
+}
+
+}  // namespace
+
+TEST_CASE("a flat stretch has the samples of its bases, a slip of two included, and ends where three lie off its level") {
+  const auto found = [](std::vector<int> tail) {
+    std::vector<int> levels = in_turn(10);
+    levels.insert(levels.end(), tail.begin(), tail.end());
+    const std::vector<int> rest = in_turn(40);
+    levels.insert(levels.end(), rest.begin(), rest.end());
+    const auto stretch = flat_stretch(of_levels(levels), 10, 1);
+    REQUIRE(stretch);
+    CHECK(stretch->begin == 100);
+    return stretch->end;
+  };
+  std::vector<int> tail(20, 50);
+  CHECK(found(tail) == 300);
+  tail[1] = tail[2] = 57;  // the first base is on the level, and so are those behind the slip
+  CHECK(found(tail) == 300);
+  tail.insert(tail.end(), 10, 60);  // flat, too, but another level
+  CHECK(found(tail) == 300);
+}
+
+TEST_CASE("a stretch has bases at the speed of the rest, between a third and three times the usual, and at least one") {
+  CHECK(bases_of_stretch(1200, 2000, 100, 10) == 60);
+  CHECK(bases_of_stretch(1200, 100'000, 100, 10) == 40);
+  CHECK(bases_of_stretch(1200, 100, 100, 10) == 360);
+  CHECK(bases_of_stretch(1200, 2000, 49, 10) == 120);  // too short to tell
+  CHECK(bases_of_stretch(1200, 2000, 50, 10) == 40);   // a base has 40 samples: three times the usual at most
+  CHECK(bases_of_stretch(1200, 0, 100, 10) == 120);
+  CHECK(bases_of_stretch(1, 2000, 100, 10) == 1);
+}
+
+TEST_CASE("a tail of direct RNA begins within 25 bases of the adapter's end") {
+  const auto begins_at = [](std::size_t base) {
+    std::vector<int> levels = in_turn(base);
+    levels.insert(levels.end(), 20, 50);
+    const std::vector<int> rest = in_turn(100);
+    levels.insert(levels.end(), rest.begin(), rest.end());
+    return tail_length(of_levels(levels), 1000, 1000, 0, 1300, 100, Front::cut).begin;  // 130 bases a second
+  };
+  CHECK(begins_at(25) == 250);
+  CHECK(begins_at(26) == -1);
 }
