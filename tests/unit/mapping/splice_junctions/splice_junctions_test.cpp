@@ -3,10 +3,12 @@
 #include <doctest/doctest.h>
 
 #include <fstream>
+#include <map>
 #include <sluice/testing.hpp>
 #include <string>
 #include <vector>
 
+#include "splice_junctions/introns.hpp"
 #include "unit/resumed_forms.hpp"
 
 namespace testing = sluice::testing;
@@ -133,7 +135,55 @@ testing::StageRun lines(const std::vector<testing::TestBatch>& batches) {
 TEST_CASE("introns are counted by place and strand, with their ends along the transcript") {
   CHECK(counted(some_reads()) == "one 4 14 GT-AG 6+ 1 -1\none 20 28 GC-AG 5+ 2 -1\ntwo 36 44 GC-AG 5- 2 -1\ntwo 50 60 GT-AG 6- 1 -1\n");
   CHECK(counted(some_reads(), {{"min_mapq", 0}}).starts_with("one 4 14 GT-AG 6+ 2 -1\none 20 28 GC-AG 5+ 3 -1\n"));
+  CHECK(counted(some_reads(), {{"min_mapq", 9}}).starts_with("one 4 14 GT-AG 6+ 2 -1\n"));  // 9 is not lower
   CHECK(counted({}).empty());
+}
+
+TEST_CASE("columns told apart by = and X lie on the contig, and an intron has two bases or more") {
+  constexpr std::uint32_t equal = 7, different = 8;
+  CHECK(counted({reads({{{.cigar = {2U << 4 | equal, 2U << 4 | different, n(10), m(2)}}}})}) == "one 4 14 GT-AG 6+ 1 -1\n");
+  CHECK(counted({reads({{{.cigar = {m(4), n(2), m(2)}}}})}) == "one 4 6 GT-GT 3+ 1 -1\n");
+  CHECK(counted({reads({{{.cigar = {m(4), n(1), m(2)}}}})}).empty());
+}
+
+TEST_CASE("the score adds up what both ends have") {
+  using sluice::splice_junctions::score_of;
+  CHECK(score_of("GT-AG") == 6);
+  CHECK(score_of("GC-AG") == 5);
+  CHECK(score_of("AT-AG") == 4);
+  CHECK(score_of("GT-AC") == 4);
+  CHECK(score_of("AT-AC") == 2);
+  CHECK(score_of("CC-AC") == 1);
+  CHECK(score_of("CC-CC") == 0);
+}
+
+TEST_CASE("the report is told of junctions, known ones and their reads, and of introns that were written") {
+  const testing::TemporaryFolder folder;
+  const std::string bed = folder.path() + "/known.bed";
+  std::ofstream(bed) << "one\t20\t28\n";
+  const testing::Result result =
+      testing::run_stage(testing::stage_of(plugin(), "junction_counts"), some_reads()).resource("index", contigs()).with({{"known", bed}}).run();
+  REQUIRE_MESSAGE(result.ok(), result.message);
+  // Four junctions, of six reads in all; the known one has two of them.
+  const auto figure = [&](const std::string& begin) {
+    std::map<std::string, double> amounts;
+    for (const auto& [name, amount] : result.counters)
+      if (name.starts_with(begin) && name[begin.size()] != '=') amounts[name.substr(begin.size())] += amount;
+    return amounts;
+  };
+  using Amounts = std::map<std::string, double>;
+  CHECK(figure("\x1f"
+               "00\x1f")
+            .begin()
+            ->second == 4);
+  CHECK(figure("\x1f"
+               "01\x1f") == Amounts{{"part", 1}, {"whole", 4}});
+  CHECK(figure("\x1f"
+               "02\x1f") == Amounts{{"part", 2}, {"whole", 6}});
+  const auto written = lines(some_reads()).with({{"output", "-"}}).run();
+  CHECK(written.counters.at("introns of reads") == 6);
+  CHECK(testing::resume_problems(testing::run_stage(testing::stage_of(plugin(), "junction_counts"), some_reads()).resource("index", contigs())) ==
+        std::vector<std::string>{});
 }
 
 TEST_CASE("known introns are said, by their places") {
