@@ -103,21 +103,26 @@ void DeviceOpening::State::open_all(const std::vector<const sluice_device_provid
 DeviceOpening::DeviceOpening(std::vector<const sluice_device_provider*> providers, std::string wish, std::uint64_t limit_bytes, Start start)
     : state_(std::make_shared<State>()) {
   ++threads_opening;
-  std::thread([state = state_, providers = std::move(providers), wish = std::move(wish), limit_bytes, start] {
-    try {
-      state->open_all(providers, wish, limit_bytes, start);
-    } catch (const std::bad_alloc&) {
-      state->give_up("out of memory");
-    } catch (const std::exception& exception) {
-      state->give_up(exception.what());
-    }
-    {
-      const std::lock_guard lock(state->mutex);
-      state->finished = true;
-      state->changed.notify_all();
-    }
+  try {
+    std::thread([state = state_, providers = std::move(providers), wish = std::move(wish), limit_bytes, start] {
+      try {
+        state->open_all(providers, wish, limit_bytes, start);
+      } catch (const std::bad_alloc&) {
+        state->give_up("out of memory");
+      } catch (const std::exception& exception) {
+        state->give_up(exception.what());
+      }
+      {
+        const std::lock_guard lock(state->mutex);
+        state->finished = true;
+        state->changed.notify_all();
+      }
+      --threads_opening;
+    }).detach();
+  } catch (...) {  // no thread has begun that would count itself
     --threads_opening;
-  }).detach();
+    throw;
+  }
 }
 
 void DeviceOpening::expect(SecondsLeft seconds_left) {

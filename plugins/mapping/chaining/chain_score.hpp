@@ -79,10 +79,15 @@ inline std::int32_t step_score(Point to, Point from, StepLimits limits, StepCost
   return score;
 }
 
+// Places that no anchor has (of threads without one) may lie further apart than an int holds.
+SLUICE_HOST_DEVICE inline std::int32_t apart(std::int32_t a, std::int32_t b) {
+  return static_cast<std::int32_t>(static_cast<std::uint32_t>(a) - static_cast<std::uint32_t>(b));
+}
+
 // The step by the second engine: any gap, and the penalty depends on the gap on the read.
 SLUICE_HOST_DEVICE inline std::int32_t join_score(Point to, Point from, StepCosts costs) {
-  const std::int32_t query = to.query - from.query, target = to.target - from.target;
-  const std::int32_t gap = std::min(target, query), difference = std::max(target, query) - gap;
+  const std::int32_t query = apart(to.query, from.query), target = apart(to.target, from.target);
+  const std::int32_t gap = std::min(target, query), difference = apart(std::max(target, query), gap);
   std::int32_t score = std::min(from.span, gap);
   if (difference > 0 || query > from.span) score -= step_penalty(difference, gap, costs);
   return score;

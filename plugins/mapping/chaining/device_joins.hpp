@@ -61,8 +61,8 @@ struct JoinStep {
   bool is_in_band = false, adjoins = false;
 };
 SLUICE_HOST_DEVICE inline JoinStep join_step(Point to, Point from, const JoinRules& rules) {
-  const std::int32_t query = to.query - from.query, target = to.target - from.target;
-  const std::int32_t difference = target > query ? target - query : query - target;
+  const std::int32_t query = apart(to.query, from.query), target = apart(to.target, from.target);
+  const std::int32_t difference = target > query ? apart(target, query) : apart(query, target);
   return {join_score(to, from, rules.costs), difference <= rules.limits.band, difference == 0 && query <= from.span};
 }
 // What comes of an anchor j of the lowest cost, with its score.
