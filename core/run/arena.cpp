@@ -86,7 +86,7 @@ class ThreadShare {
   static void change(int by) {
     static int all = 0;
     static auto& limit = *new std::unique_ptr<tbb::global_control>;  // never destroyed: runs of other threads may still end
-    const std::lock_guard lock(limits());  // guards what follows, too
+    const std::lock_guard lock(limits());                            // guards what follows, too
     if (by < 0) all += by;
     std::unique_ptr<tbb::global_control> next;
     if (const int wanted = by < 0 ? all : all + by; wanted > 0)

@@ -58,7 +58,8 @@ class SignalFile {
   // Reads the record at `place` into `stored` (stored_bytes of it). Thread-safe. Fails when no record of that size lies there, so that a
   // wrong index is noticed.
   void read(RecordPlace place, char* stored) const;
-  // Are the first and last byte of the record at `place` in the system's memory? False also where it does not say, and of POD5 and FAST5. Thread-safe.
+  // Are the first and last byte of the record at `place` in the system's memory? False also where it does not say, and of POD5 and FAST5.
+  // Thread-safe.
   bool is_at_hand(RecordPlace place) const;
   // As read(), for a place that somebody else says: false when there is no such record.
   bool read_if_there(RecordPlace place, std::vector<char>& stored) const;

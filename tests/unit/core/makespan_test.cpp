@@ -258,13 +258,31 @@ TEST_CASE("While a device is opened the CPU does ahead what only it can do") {
         input.batches = std::max(input.batches, 1600);
         const VirtualResult result = VirtualRun(machine, input)();
         every_row_once(result);
-        std::printf("  %2d threads, %3.0f us a unit on the CPU alone, device %4.1fx from 0.5 s on  %6.3f s of %6.3f s, %.3f; device share %.3f of %.3f\n", threads,
-                    1e6 * only_on_cpu, speed, result.makespan, result.oracle, result.makespan / result.oracle, result.device_share, result.oracle_share);
+        std::printf(
+            "  %2d threads, %3.0f us a unit on the CPU alone, device %4.1fx from 0.5 s on  %6.3f s of %6.3f s, %.3f; device share %.3f of %.3f\n",
+            threads, 1e6 * only_on_cpu, speed, result.makespan, result.oracle, result.makespan / result.oracle, result.device_share,
+            result.oracle_share);
         CAPTURE(threads);
         CAPTURE(speed);
         CAPTURE(only_on_cpu);
-        CHECK(result.makespan / result.oracle <= 1.15);
+        // A device that is slower than the threads took what waited, stream after stream, and the threads waited for the source: 1.15.
+        CHECK(result.makespan / result.oracle <= (speed == 0.5 ? 1.06 : 1.15));
       }
+}
+
+TEST_CASE("While a device is opened all threads are busy where their calls are short and nothing is to be done ahead") {
+  VirtualMachine machine = machine_of(1.0, 16);
+  machine.how = Threads::one_per_call;
+  machine.opened_at = 0.5;
+  VirtualInput input = input_for(machine, Rows::equal);
+  input.usual = 4;  // 4 ms of a thread
+  input.largest = 40;
+  input.batches = 4000;
+  const VirtualResult result = VirtualRun(machine, input)();
+  every_row_once(result);
+  std::printf("  short calls while a device is opened: %.3f of the oracle's time\n", result.makespan / result.oracle);
+  // 12 of 16 threads at least, for half of the second that the run takes without the device.
+  CHECK(result.makespan / result.oracle <= 1.2);
 }
 
 TEST_CASE("A batch that is all there is gets divided") {

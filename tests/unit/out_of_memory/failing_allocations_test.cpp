@@ -14,7 +14,8 @@
 namespace {
 
 std::atomic<bool> armed{false};
-std::atomic<long> counted{0}, first_failing{0}, end_failing{0};  // the last two are written while not armed, but threads of the last run may still ask
+std::atomic<long> counted{0}, first_failing{0},
+    end_failing{0};  // the last two are written while not armed, but threads of the last run may still ask
 
 bool fails() {
   if (!armed.load(std::memory_order_acquire)) return false;
