@@ -108,7 +108,7 @@ void check_header(const SignalFile& file) {
   CHECK(std::string(name(file.header().records.format)) == "fast5");
   CHECK(file.header().attribute("run_id") == "run_a");
   CHECK(file.header().attribute("flow_cell_id") == "FAX1");
-  CHECK(chemistry_of(file.header()).name == "dna_r9");
+  CHECK(chemistry_of(file.header(), 0).name == "dna_r9");
 }
 std::string bytes_of(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
