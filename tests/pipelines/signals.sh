@@ -114,7 +114,7 @@ for ((i = 0; i < signals; ++i)); do
   done
 done
 
-# Behind the batch that sends the signal the same run goes on to its end.
+# The same run goes on to its end. It may begin before the batch that sent the signal, if the source had ended by then: so that one sends none now.
 for ((i = 0; i < signals; ++i)); do
   moment 4 "$i"
   [ $when = process ] || continue
@@ -124,7 +124,7 @@ for ((i = 0; i < signals; ++i)); do
   run "${again[@]}"
   interrupted $? "$name"
   for file in out.1.tsv out.2.tsv; do is_left_rightly $file whole.tsv "$name"; done
-  if [ ! -e out.1.tsv ]; then run "${again[@]}" || fail "$name: it does not go on: $(cat err.txt)"; fi
+  if [ ! -e out.1.tsv ]; then SLUICE_TEST_GOES_ON=1 run "${again[@]}" || fail "$name: it does not go on: $(cat err.txt)"; fi
   for file in out.1.tsv out.2.tsv; do cmp $file whole.tsv || fail "$name: other bytes"; done
 done
 
