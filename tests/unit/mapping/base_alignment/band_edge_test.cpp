@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "base_alignment/kernel/align.hpp"
@@ -27,7 +28,7 @@ class Blocks {
   }
   bool misses_end() const { return misses_end_; }
   std::vector<std::uint32_t> cigar() const {
-    std::vector<std::uint32_t> steps, merged;
+    std::vector<std::uint32_t> steps;
     std::int32_t i = p_.target_length - 1, j = p_.query_length - 1;
     int state = 0;
     while (i >= 0 && j >= 0) {
@@ -45,14 +46,7 @@ class Blocks {
     }
     for (; i >= 0; --i) steps.push_back(2);
     for (; j >= 0; --j) steps.push_back(1);
-    if (p_.ties == TieOrder::gap_right) std::reverse(steps.begin(), steps.end());
-    for (const std::uint32_t step : steps) {
-      if (!merged.empty() && (merged.back() & 15U) == step)
-        merged.back() += 16;
-      else
-        merged.push_back(16 | step);
-    }
-    return merged;
+    return cigar_of(std::move(steps), p_.ties);
   }
 
  private:

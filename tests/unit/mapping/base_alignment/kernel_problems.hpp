@@ -3,6 +3,8 @@
 #pragma once
 // Random alignment problems for tests of the kernel.
 
+#include <algorithm>
+#include <cstdint>
 #include <random>
 #include <vector>
 
@@ -76,6 +78,20 @@ inline Pair random_pair(std::mt19937& random, std::size_t query_length, std::siz
     base = pair.query[from++];
   }
   return pair;
+}
+
+// The CIGAR of a path that was walked from its end to its beginning (0: both bases, 1: insertion, 2: deletion), as minimap2 has it for the order of
+// ties.
+inline std::vector<std::uint32_t> cigar_of(std::vector<std::uint32_t> steps, TieOrder ties) {
+  if (ties == TieOrder::gap_right) std::reverse(steps.begin(), steps.end());
+  std::vector<std::uint32_t> cigar;
+  for (const std::uint32_t step : steps) {
+    if (!cigar.empty() && (cigar.back() & 15U) == step)
+      cigar.back() += 16;
+    else
+      cigar.push_back(16 | step);
+  }
+  return cigar;
 }
 
 }  // namespace kernel_problems

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "base_alignment/kernel/align.hpp"
 #include "base_alignment/kernel/equal_ends.hpp"
@@ -103,15 +104,7 @@ class WholeMatrix {
     }
     for (; i >= 0; --i) steps.push_back(2);
     for (; j >= 0; --j) steps.push_back(1);
-    if (p_.ties == TieOrder::gap_right) std::reverse(steps.begin(), steps.end());
-    std::vector<std::uint32_t> cigar;
-    for (const std::uint32_t step : steps) {
-      if (!cigar.empty() && (cigar.back() & 15U) == step)
-        cigar.back() += 16;
-      else
-        cigar.push_back(16 | step);
-    }
-    return cigar;
+    return cigar_of(std::move(steps), p_.ties);
   }
   void look_at(std::int32_t row, Alignment& a) const {
     const std::int32_t begin = std::max(0, row - m_ + 1), last = std::min(n_ - 1, row);
