@@ -303,7 +303,7 @@ bool AlignmentFile::has_blocks() const {
 const AlignmentRecord* AlignmentFile::next(const ParallelFor& parallel_for, int threads) {
   if (!begun_ && has_blocks() && !iterator_ && file_->fp.bgzf->mt == nullptr) {
     // For each thread two blocks at a time. What comes through a pipe may come slowly, and has to be waited for.
-    if (window_bytes_ == 0) window_bytes_ = static_cast<std::size_t>(file_bytes_ > 0 ? std::clamp(threads, 4, 16) : 2) << 17;
+    if (window_bytes_ == 0) window_bytes_ = static_cast<std::size_t>(file_bytes_ > 0 ? std::clamp(threads, 4, 64) : 2) << 17;
     text_.emplace(file_->fp.bgzf, sam_hdr_nref(header_.get()), window_bytes_);
     if (growing_ >= 0) text_->follow(growing_);
     if (!grows_) text_->end_here();

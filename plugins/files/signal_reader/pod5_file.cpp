@@ -3,6 +3,7 @@
 #include "signal_reader/pod5_file.hpp"
 
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -72,6 +73,13 @@ std::string UnchangingFile::end() const {
 void UnchangingFile::read(std::uint64_t offset, char* to, std::size_t bytes) const {
   if (read_some(offset, to, bytes) != bytes) fail_changed();
   check();
+}
+
+bool UnchangingFile::read_if_at_hand(std::uint64_t offset, char* to, std::size_t bytes) const {
+  const iovec whole{to, bytes};
+  if (!reads_at_hand(descriptor_, offset, {&whole, 1})) return false;
+  check();
+  return true;
 }
 
 // A time alone may change: network file systems put theirs in the place of the writer's a little later.

@@ -27,6 +27,7 @@ class UnchangingFile final : public ByteSource {
   UnchangingFile(std::string path, int descriptor);
   std::uint64_t size() const override { return size_; }
   void read(std::uint64_t offset, char* to, std::size_t bytes) const override;
+  bool read_if_at_hand(std::uint64_t offset, char* to, std::size_t bytes) const override;
 
  private:
   std::size_t read_some(std::uint64_t offset, char* to, std::size_t bytes) const;

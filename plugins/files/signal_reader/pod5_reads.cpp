@@ -350,7 +350,9 @@ Pod5Reads::TableRow Pod5Reads::row_at(RecordPlace place) const {
   return {read.batch, read.row, read.run, read.samples, runs_[read.run].sample_rate};
 }
 
-void Pod5Reads::copy(RecordPlace place, char* to, std::size_t bytes) const {
+// read(offset, to, bytes) gives bytes of the file, or false, which ends it.
+template <class ReadBytes>
+bool Pod5Reads::copy_by(const ReadBytes& read_bytes, RecordPlace place, char* to, std::size_t bytes) const {
   const Read& read = read_at(place);
   std::string head = fields_of(read);
   if (is_compressed()) {
@@ -370,8 +372,9 @@ void Pod5Reads::copy(RecordPlace place, char* to, std::size_t bytes) const {
   // Pieces mostly lie one behind the other: read at once.
   std::uint64_t begin = 0;
   std::size_t together = 0;
+  bool all = true;
   const auto flush = [&] {
-    if (together > 0) file_.read(begin, to, together);
+    if (together > 0) all = all && read_bytes(begin, to, together);
     to += together;
     bytes -= together;
     together = 0;
@@ -382,6 +385,17 @@ void Pod5Reads::copy(RecordPlace place, char* to, std::size_t bytes) const {
     together += std::min<std::size_t>(one.bytes, bytes - together);
   });
   flush();
+  return all;
+}
+
+void Pod5Reads::copy(RecordPlace place, char* to, std::size_t bytes) const {
+  const auto read = [this](std::uint64_t offset, char* there, std::size_t size) { return file_.read(offset, there, size), true; };
+  copy_by(read, place, to, bytes);
+}
+
+bool Pod5Reads::copy_if_at_hand(RecordPlace place, char* to, std::size_t bytes) const {
+  const auto read = [this](std::uint64_t offset, char* there, std::size_t size) { return file_.read_if_at_hand(offset, there, size); };
+  return copy_by(read, place, to, bytes);
 }
 
 }  // namespace sluice::signal_reader

@@ -37,6 +37,7 @@ class Pod5Reads final : public RecordTable {
   TableRow row_at(RecordPlace place) const;
   const ArrowFile& reads_table() const { return *reads_table_; }
   void copy(RecordPlace place, char* to, std::size_t bytes) const override;
+  bool copy_if_at_hand(RecordPlace place, char* to, std::size_t bytes) const override;
   std::string fields(RecordPlace place) const override { return fields_of(read_at(place)); }
 
  private:
@@ -86,6 +87,8 @@ class Pod5Reads final : public RecordTable {
   // Calls use(piece) for the pieces of a read that hold samples.
   template <class Use>
   void for_each_piece(const Read& read, Use&& use) const;
+  template <class ReadBytes>
+  bool copy_by(const ReadBytes& read_bytes, RecordPlace place, char* to, std::size_t bytes) const;
   std::string fields_of(const Read& read) const;
   bool is_compressed() const { return header_.records.signal_compression == SignalCompression::vbz; }
 

@@ -43,6 +43,8 @@ class RecordTable {
   virtual std::uint64_t begin_from(std::uint64_t offset, std::uint64_t& before) const = 0;
   // The first bytes of the record at a place that place_at() gave. Thread-safe.
   virtual void copy(RecordPlace place, char* to, std::size_t bytes) const = 0;
+  // The same where no disk has to be waited for; else false, with anything in `to`.
+  virtual bool copy_if_at_hand(RecordPlace, char*, std::size_t) const { return false; }
   // The bytes of such a record that stand before its signal.
   virtual std::string fields(RecordPlace place) const = 0;
 };

@@ -178,13 +178,12 @@ void SignalFile::read(RecordPlace place, char* stored) const {
     fail("has no record of " + std::to_string(bytes) + " bytes at byte " + std::to_string(place.offset) + ", where its index says", remedy);
 }
 
-bool SignalFile::is_at_hand(RecordPlace place) const {
-  if (table_ != nullptr || place.bytes == 0) return false;
-  char byte = 0;
-  const iovec to{&byte, 1};
-  for (const std::uint64_t offset : {place.offset, place.offset + place.bytes - 1})
-    if (::preadv2(file_.number, &to, 1, static_cast<off_t>(offset), RWF_NOWAIT) != 1) return false;
-  return true;
+bool SignalFile::read_if_at_hand(RecordPlace place, char* stored) const {
+  const std::size_t bytes = stored_bytes(header(), place);
+  if (table_ != nullptr) return table_->copy_if_at_hand(place, stored, bytes);
+  std::uint64_t size = bytes;
+  const iovec parts[] = {{&size, header_.records.format == FileFormat::blow5 ? sizeof size : 0}, {stored, bytes}};
+  return reads_at_hand(file_.number, place.offset, parts) && size == bytes;
 }
 
 bool SignalFile::read_if_there(RecordPlace place, std::vector<char>& stored) const {

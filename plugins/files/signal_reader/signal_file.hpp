@@ -58,9 +58,8 @@ class SignalFile {
   // Reads the record at `place` into `stored` (stored_bytes of it). Thread-safe. Fails when no record of that size lies there, so that a
   // wrong index is noticed.
   void read(RecordPlace place, char* stored) const;
-  // Are the first and last byte of the record at `place` in the system's memory? False also where it does not say, and of POD5 and FAST5.
-  // Thread-safe.
-  bool is_at_hand(RecordPlace place) const;
+  // The same where the system has the record in its memory. False: it has not, or can't tell, or no such record lies there. Thread-safe.
+  bool read_if_at_hand(RecordPlace place, char* stored) const;
   // As read(), for a place that somebody else says: false when there is no such record.
   bool read_if_there(RecordPlace place, std::vector<char>& stored) const;
   // Reads the first `bytes` of the record at `place`, which is one of the file's. Thread-safe.

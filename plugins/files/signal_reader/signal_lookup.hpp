@@ -113,24 +113,26 @@ class SignalLookup {
       std::fill(parts.begin.begin(), parts.begin.end(), 0);
       std::fill(parts.end.begin(), parts.end.end(), -1);
     }
-    const auto read = [&](std::size_t first, std::size_t last) {
+    const auto each = [&](std::size_t first, std::size_t last, const auto& read) {
       for (std::size_t i = first; i < last; ++i) {
         if (!followed_ && call.cancelled()) return;
         const std::size_t row = order[i];
-        file_of(found[row])->read(found[row].place, bytes.data() + begin[row]);
+        read(*file_of(found[row]), found[row].place, bytes.data() + begin[row], i);
       }
     };
     // A disk likes one reader. FAST5 files are opened for each read, which takes longer than reading. And what the system has in memory is copied.
-    std::size_t in_parallel = 0, grain = 4;
-    if (format_ == FileFormat::fast5) {
-      in_parallel = order.size();
-    } else {
-      const auto at_hand = [&](std::size_t row) { return file_of(found[row])->is_at_hand(found[row].place); };
-      in_parallel = static_cast<std::size_t>(std::stable_partition(order.begin(), order.end(), at_hand) - order.begin());
-      grain = std::max<std::size_t>(1, bytes_a_thread * order.size() / std::max<std::size_t>(bytes.size(), 1));
-    }
-    call.parallel_for(in_parallel, grain, read);
-    read(in_parallel, order.size());
+    const bool opens_each = format_ == FileFormat::fast5;
+    const std::size_t grain = opens_each ? 4 : std::max<std::size_t>(1, bytes_a_thread * order.size() / std::max<std::size_t>(bytes.size(), 1));
+    std::vector<char> is_read(order.size());
+    call.parallel_for(order.size(), grain, [&](std::size_t first, std::size_t last) {
+      each(first, last, [&](const SignalFile& file, RecordPlace place, char* to, std::size_t i) {
+        if (opens_each) file.read(place, to);
+        is_read[i] = opens_each || file.read_if_at_hand(place, to) ? 1 : 0;
+      });
+    });
+    each(0, order.size(), [&](const SignalFile& file, RecordPlace place, char* to, std::size_t i) {
+      if (is_read[i] == 0) file.read(place, to);
+    });
     if (gives_part_ && has_part_) find_parts(call, in, found, {bytes.data(), bytes.size()}, begin, parts, out);
   }
 

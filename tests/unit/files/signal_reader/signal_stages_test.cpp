@@ -107,6 +107,30 @@ TEST_CASE("reads are looked up by id in any order and decoded, whatever the file
   }
 }
 
+TEST_CASE("records that the system has in memory are those of the file, and where it has them not they are read") {
+  const auto reads = some_reads();
+  const TemporaryFolder folder;
+  for (const std::string& path : {file_in(folder, "plain.blow5", blow5(reads, RecordCompression::none, SignalCompression::none)),
+                                  file_in(folder, "text.slow5", slow5(reads))}) {
+    CAPTURE(path);
+    const SignalFile file(path);
+    RecordCursor records(file);
+    for (RecordPlace place; records.next_place(place);) {
+      std::vector<char> read(SignalFile::stored_bytes(file.header(), place)), at_hand(read.size());
+      file.read(place, read.data());
+      if (file.read_if_at_hand(place, at_hand.data())) CHECK(at_hand == read);  // a temporary folder may lie where the system can't tell
+    }
+    if (file.header().records.format == FileFormat::blow5) {
+      RecordPlace wrong = file.place_at(file.extent().begin);
+      wrong.bytes += 1;  // another size than the record says
+      std::vector<char> more(SignalFile::stored_bytes(file.header(), wrong));
+      CHECK_FALSE(file.read_if_at_hand(wrong, more.data()));
+    }
+    std::vector<char> behind(4096);
+    CHECK_FALSE(file.read_if_at_hand({file.file_bytes() - 100, 4096}, behind.data()));
+  }
+}
+
 TEST_CASE("an index that is stale, broken or of another file is made anew and said so") {
   const TemporaryFolder folder;
   const std::string path = file_in(folder, "a.blow5", blow5(some_reads(), RecordCompression::zlib, SignalCompression::none));
