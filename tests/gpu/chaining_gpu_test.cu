@@ -256,6 +256,12 @@ void check_made_up_sets() {
     check("max_chain_iter " + std::to_string(iterations), rows, parameters);
   }
   parameters = {};
+  parameters.ties = chaining::Ties::place;
+  parameters.bw_long = 0;
+  check("ties by place, scattered", mixed, parameters);
+  check("ties by place, crowded", one_row(scattered(random, 4000, 1500, 1500)), parameters);
+  check("ties by place, tandem repeat of 171", one_row(tandem(random, 6000, 9000, 171, 90)), parameters);
+  parameters = {};
   const AnchorRows square = one_row(tandem(random, 700, 700, 5, 80));
   for (const std::int32_t band : {1, 20, 5000}) {
     parameters.bw = band;

@@ -159,7 +159,8 @@ class Stopwatch {
 
 struct Reads {
   std::vector<std::string> names, bases;
-  std::vector<std::uint16_t> status;  // empty: all fine
+  std::vector<std::uint16_t> status;            // empty: all fine
+  std::vector<std::uint8_t> takes_absent = {};  // empty: none
 };
 
 // What the stage does with a batch, but for the rows that the device leaves to the host.
@@ -173,6 +174,7 @@ class Batch {
         letters_(letters(reads)),
         offsets_(offsets(reads)),
         status_(reads.status),
+        takes_absent_(reads.takes_absent),
         places_(places(index, reads)) {
     int shared = 0;
     require(cudaDeviceGetAttribute(&multiprocessors_, cudaDevAttrMultiProcessorCount, 0), "cudaDeviceGetAttribute");
@@ -183,9 +185,13 @@ class Batch {
   void run(Stopwatch* watch = nullptr) {
     arena_.clear();
     const std::vector<std::int64_t> at = offsets(reads_);
-    const cuda::DeviceReads reads{
-        static_cast<std::int64_t>(reads_.bases.size()),   offsets_.data(), letters_.data(),
-        reads_.status.empty() ? nullptr : status_.data(), at.front(),      static_cast<std::uint64_t>(at.back() - at.front())};
+    const cuda::DeviceReads reads{static_cast<std::int64_t>(reads_.bases.size()),
+                                  offsets_.data(),
+                                  letters_.data(),
+                                  reads_.status.empty() ? nullptr : status_.data(),
+                                  at.front(),
+                                  static_cast<std::uint64_t>(at.back() - at.front()),
+                                  reads_.takes_absent.empty() ? nullptr : takes_absent_.data()};
     cuda::Launch launch{.stream = nullptr, .multiprocessors = multiprocessors_, .block_shared_bytes = shared_};
     launch.allocate = [&](std::size_t bytes) { return arena_.allocate(bytes); };
     if (watch != nullptr) launch.queued = [watch](const char* step) { watch->mark(step); };
@@ -231,7 +237,8 @@ class Batch {
           ++host;
           continue;
         }
-        find_anchors(index_.view(), parameters_, index_.order, reads_.names[row], reads_.bases[row], sketch_kernels(), read);
+        const Absent absent = !reads_.takes_absent.empty() && reads_.takes_absent[row] != 0 ? Absent::seed : Absent::no_seed;
+        find_anchors(index_.view(), parameters_, index_.order, reads_.names[row], reads_.bases[row], sketch_kernels(), read, absent);
         bool same = found.repeat_length == read.repeat_length && found.seeds == read.seed_positions.size() && found.anchors == read.anchors.size();
         const auto seed = static_cast<std::size_t>(columns_.seeds[row]), anchor = static_cast<std::size_t>(columns_.anchors[row]);
         for (std::size_t i = 0; same && i < found.seeds; ++i) same = seeds[seed + i] == read.seed_positions[i];
@@ -288,6 +295,7 @@ class Batch {
   DeviceArray<char> letters_;
   DeviceArray<std::int64_t> offsets_;
   DeviceArray<std::uint16_t> status_;
+  DeviceArray<std::uint8_t> takes_absent_;
   DeviceArray<NameOrder::Place> places_;
   int multiprocessors_ = 1;
   std::size_t shared_ = 0;
@@ -375,7 +383,11 @@ bool check_small(std::mt19937_64& random, int rounds) {
       p.pairs = random() % 3 == 0 ? Pairs::once : Pairs::both;
       p.strands = std::array{Strands::both, Strands::both, Strands::forward_only, Strands::reverse_only}[random() % 4];
     }
-    const Reads reads = made_up_reads(random, contigs);
+    Reads reads = made_up_reads(random, contigs);
+    if (round % 4 == 3) {  // as with an index in parts
+      p.ties = Ties::place;
+      for (std::size_t i = 0; i < reads.bases.size(); ++i) reads.takes_absent.push_back(random() % 3 == 0 ? 0 : 1);
+    }
     Batch batch(index, p, reads, arena);
     batch.run();
     const Batch::Outcome outcome = batch.compare();

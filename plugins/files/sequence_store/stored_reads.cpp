@@ -69,6 +69,8 @@ bool StoredReads::process(const Call& call, Output& out) {
     }
   });
   if (wants_index_part_) std::ranges::fill(out.column<std::int32_t>("index_part"), index_part_);
+  // Batches that differ in an attribute are never gathered into one call.
+  if (index_parts_ > 1) out.set_attribute("index_part", std::to_string(index_part_));
   report_progress(call);
   if (!rows_.is_empty()) return true;
   if (in_last_part()) return false;

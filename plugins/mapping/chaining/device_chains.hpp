@@ -9,6 +9,7 @@
 
 #include "chaining/chaining.hpp"
 #include "chaining/device_claims.hpp"
+#include "chaining/device_merge.hpp"
 #include "chaining/device_sort.hpp"
 #include "chaining/thread_team.hpp"
 
@@ -23,6 +24,7 @@ struct RowToWalk {
   const std::uint32_t* group;  // of each anchor; a predecessor is of the same group
   std::uint32_t anchors;
   std::int32_t min_chain_score, min_cnt, max_drop;  // as ChainLimits
+  Ties ties;                                        // likewise
   // Results.
   std::int32_t* chain_score;         // of each chain
   std::int32_t* chain_anchor_count;  // of each chain
@@ -186,16 +188,26 @@ SLUICE_HOST_DEVICE std::uint32_t write_chains(Team& team, const RowToWalk& row, 
   return anchors;
 }
 
+template <class Team, class Key, class Memory>
+SLUICE_HOST_DEVICE void sort_with_ties(Team& team, Ties ties, const RecordsToSort<Key>& records, Memory& memory) {
+  if (ties == Ties::place)
+    merge_by_team(team, records);
+  else
+    sort_by_team(team, records, memory);
+}
+
 template <class Team, class Memory>
 SLUICE_HOST_DEVICE ChainTotals walk_row(Team& team, const RowToWalk& row, const WalkRoom& room, Memory& memory) {
   const std::uint32_t ends = list_ends(team, row, room);
   team.lap(Phase::list_ends);
-  sort_by_team(team, RecordsToSort<std::uint32_t>{room.end_score, ends, room.order, room.spare, room.depth, room.digit, room.parts}, memory.sort);
+  sort_with_ties(team, row.ties, RecordsToSort<std::uint32_t>{room.end_score, ends, room.order, room.spare, room.depth, room.digit, room.parts},
+                 memory.sort);
   team.lap(Phase::sort_ends);
   walk_ends(team, row, room, ends, memory);
   const std::uint32_t chains = list_chains(team, row, room, ends);
   team.lap(Phase::walk);
-  sort_by_team(team, RecordsToSort<std::uint64_t>{room.first_x, chains, room.order, room.spare, room.end_score, room.digit, room.parts}, memory.sort);
+  sort_with_ties(team, row.ties, RecordsToSort<std::uint64_t>{room.first_x, chains, room.order, room.spare, room.end_score, room.digit, room.parts},
+                 memory.sort);
   team.lap(Phase::sort_chains);
   const ChainTotals totals{chains, write_chains(team, row, room, chains)};
   team.lap(Phase::write_chains);

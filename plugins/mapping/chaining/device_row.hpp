@@ -49,9 +49,20 @@ struct RowRoom {
 inline constexpr std::uint32_t most_long_runs = 128;
 
 SLUICE_HOST_DEVICE inline RowToWalk row_to_walk(const ScoredRow& row, const ChainingParameters& parameters, const RowChains& chains) {
-  return {
-      row.x,         row.y,        row.score,           row.predecessor, row.run,        row.anchors, parameters.min_chain_score, parameters.min_cnt,
-      parameters.bw, chains.score, chains.anchor_count, chains.anchor_x, chains.anchor_y};
+  return {row.x,
+          row.y,
+          row.score,
+          row.predecessor,
+          row.run,
+          row.anchors,
+          parameters.min_chain_score,
+          parameters.min_cnt,
+          parameters.bw,
+          parameters.ties,
+          chains.score,
+          chains.anchor_count,
+          chains.anchor_x,
+          chains.anchor_y};
 }
 
 template <class Team>

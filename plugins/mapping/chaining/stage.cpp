@@ -146,8 +146,8 @@ class Chaining {
 
   // A device does what the exact first engine does.
   bool offers(std::string_view device) const {
-    return device == "cpu" || (parameters_.ties == Ties::minimap2 && !parameters_.splice && parameters_.engine == Engine::dynamic_programming &&
-                               skips_are_unlimited(parameters_, parameters_.max_chain_iter));
+    return device == "cpu" ||
+           (!parameters_.splice && parameters_.engine == Engine::dynamic_programming && skips_are_unlimited(parameters_, parameters_.max_chain_iter));
   }
 
 #ifdef SLUICE_WITH_CUDA

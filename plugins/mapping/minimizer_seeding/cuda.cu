@@ -209,6 +209,11 @@ std::vector<std::int64_t> DeviceSeeding::write(const std::vector<RowSeeds>& rows
   }
 
   TiedRows tied;
+  if (s.parameters.ties == Ties::place) {
+    s.queued(write_anchors(s.tables, anchors, tied, anchor_offsets, anchor_x, anchor_y, stream), "write_anchors");
+    s.wait();  // what was uploaded ends here
+    return {};
+  }
   set_most_anchors(s.launch.block_shared_bytes, tied);
   const std::size_t flag_bytes = s.rows() + 4;  // read as words
   tied.tied = s.allocate<std::uint8_t>(flag_bytes);

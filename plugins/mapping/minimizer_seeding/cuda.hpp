@@ -9,7 +9,8 @@
 //   left = seeding.write(...)             the columns, with gaps for the reads that are left to the host; some more of these
 //
 // For an index without homopolymer compression and with an odd k. Left to the host are reads with ambiguous bases, reads that may repeat one of their
-// minimizers more often than q_occ_frac allows, and, by write(), reads with equal anchors that have more than most_ordered_anchors.
+// minimizers more often than q_occ_frac allows, and, by write(), reads with equal anchors that have more than most_ordered_anchors, unless ties are
+// broken by place.
 
 #include <cuda_runtime_api.h>
 
@@ -28,9 +29,10 @@ struct DeviceReads {
   std::int64_t rows = 0;
   const std::int64_t* offsets = nullptr;  // rows + 1, in bytes of `letters`
   const char* letters = nullptr;
-  const std::uint16_t* row_status = nullptr;  // per row; only rows with 0 are looked at; null: all
-  std::int64_t first_offset = 0;              // offsets[0]
-  std::uint64_t bases = 0;                    // of all rows, at most most_bases
+  const std::uint16_t* row_status = nullptr;   // per row; only rows with 0 are looked at; null: all
+  std::int64_t first_offset = 0;               // offsets[0]
+  std::uint64_t bases = 0;                     // of all rows, at most most_bases
+  const std::uint8_t* takes_absent = nullptr;  // per row, 1: Absent::seed, 0: Absent::no_seed, as seeding.hpp has them; null: 0 for all
 };
 // Longer batches are refused: places in a batch are numbers of 32 bits.
 inline constexpr std::uint64_t most_bases = std::uint64_t{1} << 31;

@@ -57,32 +57,33 @@ __device__ Candidate candidate_of(const DeviceReads& reads, const DeviceTables& 
 template <class Visit>
 __device__ void visit_tile(const DeviceReads& reads, const DeviceTables& tables, const UsedSeeds& used, const DeviceAnchorFilter& filter,
                            std::uint32_t (&begins)[tile_anchors], const Visit& visit) {
-  __shared__ std::uint32_t first_seed;
-  const std::uint32_t tile_begin = blockIdx.x * tile_anchors;
-  if (threadIdx.x == 0) {
-    std::uint32_t low = 0, high = used.seeds;
+  __shared__ std::uint32_t seed_at[2];
+  const std::uint32_t tile_begin = blockIdx.x * tile_anchors, tile_last = min(tile_begin + tile_anchors, used.anchors) - 1;
+  // The seed of a place: the last that begins there or before. Seeds without positions (Absent::seed) begin where the next one does.
+  const auto seed_of = [](const std::uint32_t* begin, std::uint32_t seeds, std::uint32_t place) {
+    std::uint32_t low = 0, high = seeds;
     while (high - low > 1) {
       const std::uint32_t middle = low + (high - low) / 2;
-      (used.begin[middle] <= tile_begin ? low : high) = middle;
+      (begin[middle] <= place ? low : high) = middle;
     }
-    first_seed = low;
-  }
+    return low;
+  };
+  if (threadIdx.x < 2) seed_at[threadIdx.x] = seed_of(used.begin, used.seeds, threadIdx.x == 0 ? tile_begin : tile_last);
   __syncthreads();
-  // Every seed has a position, so that a tile has no more seeds than candidates.
-  const std::uint32_t first = first_seed, seeds = min(tile_anchors, used.seeds - first);
-  for (std::uint32_t i = threadIdx.x; i < seeds; i += block_threads) begins[i] = used.begin[first + i];
+  const std::uint32_t first = seed_at[0], seeds = seed_at[1] - first + 1;
+  const std::uint32_t* tile_seeds = used.begin + first;
+  if (seeds <= tile_anchors) {
+    for (std::uint32_t i = threadIdx.x; i < seeds; i += block_threads) begins[i] = tile_seeds[i];
+    tile_seeds = begins;
+  }
   __syncthreads();
 #pragma unroll
   for (int round = 0; round < rounds; ++round) {
     const std::uint32_t at = tile_begin + static_cast<std::uint32_t>(round) * block_threads + threadIdx.x;
     Candidate candidate;
     if (at < used.anchors) {
-      std::uint32_t low = 0, high = seeds;
-      while (high - low > 1) {
-        const std::uint32_t middle = (low + high) / 2;
-        (begins[middle] <= at ? low : high) = middle;
-      }
-      candidate = candidate_of(reads, tables, used, filter, first + low, at - begins[low]);
+      const std::uint32_t seed = seed_of(tile_seeds, seeds, at);
+      candidate = candidate_of(reads, tables, used, filter, first + seed, at - tile_seeds[seed]);
     }
     visit(round, candidate);
   }
@@ -149,15 +150,20 @@ __global__ void __launch_bounds__(block_threads) write_kernel(const AnchorKeys k
   const std::uint64_t key = anchors.sorted_key[i];
   const std::uint32_t row = keys.row(key), begin = anchors.row_first[row], number = anchors.sorted_number[i];
   std::uint32_t to = i - begin;
-  if (tied.tied[row] != 0) {
+  const bool by_place = tied.tied == nullptr;
+  if (by_place || tied.tied[row] != 0) {
     const std::uint32_t end = anchors.row_first[row + 1];
     std::uint32_t first = i, behind = i + 1;
     while (first > begin && anchors.sorted_key[first - 1] == key) --first;
     while (behind < end && anchors.sorted_key[behind] == key) ++behind;
     if (behind - first > 1) {
-      const std::uint32_t place = tied.place[number];
+      const auto order = [&](std::uint32_t anchor) { return by_place ? anchors.y[anchor] : tied.place[anchor]; };
+      const std::uint64_t mine = order(number);
       to = first - begin;
-      for (std::uint32_t other = first; other < behind; ++other) to += tied.place[anchors.sorted_number[other]] < place ? 1 : 0;
+      for (std::uint32_t other = first; other < behind; ++other) {
+        const std::uint64_t theirs = order(anchors.sorted_number[other]);
+        to += theirs < mine || (theirs == mine && other < i) ? 1 : 0;
+      }
     }
   }
   const std::int64_t column = column_first[row] + to;

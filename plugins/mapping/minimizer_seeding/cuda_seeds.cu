@@ -76,13 +76,13 @@ class RowChoice {
   __device__ RowChoice(const MinimizerSeeds& seeds, std::uint32_t begin, const SeedingParameters& parameters, std::int32_t length, Storage& storage)
       : seeds_(seeds), begin_(begin), parameters_(parameters), length_(length), storage_(storage) {}
 
-  // Moves the minimizers that the index has to the front. Returns whether some of them are frequent.
-  __device__ bool gather(const Sketch& sketch, std::uint32_t minimizers) {
+  // Moves the minimizers that the index has, or all, to the front. Returns whether some of them are frequent.
+  __device__ bool gather(const Sketch& sketch, std::uint32_t minimizers, bool takes_absent) {
     bool some_frequent = false;
     for (std::uint32_t first = 0; first < minimizers; first += block_threads) {
       const std::uint32_t i = first + threadIdx.x, at = begin_ + i;
       const std::uint64_t value = i < minimizers ? seeds_.value[at] : absent;
-      const bool found = value != absent;
+      const bool found = i < minimizers && (takes_absent || value != absent);
       std::uint32_t before = 0, found_here = 0;
       __syncthreads();  // all have read what the next line's successors write over
       CountScan(storage_.counts).ExclusiveSum(found ? 1U : 0U, before, found_here);
@@ -214,7 +214,7 @@ __global__ void __launch_bounds__(block_threads) choose_kernel(const DeviceReads
   if (result.by == RowSeeds::By::device) {
     const std::uint32_t begin = sketch.row_first[row];
     RowChoice choice(seeds, begin, parameters, row_length(reads, row), storage);
-    if (choice.gather(sketch, sketch.row_first[row + 1] - begin)) {
+    if (choice.gather(sketch, sketch.row_first[row + 1] - begin, reads.takes_absent != nullptr && reads.takes_absent[row] != 0)) {
       choice.choose();
       result.repeat_length = choice.repeat_length(static_cast<std::int32_t>(k));
     }

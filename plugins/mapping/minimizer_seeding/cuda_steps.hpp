@@ -96,11 +96,11 @@ cudaError_t make_anchors(const DeviceReads& reads, const DeviceTables& tables, c
 cudaError_t sort_by_key(const DeviceReads& reads, const DeviceTables& tables, const Anchors& anchors, void* space, std::size_t& bytes,
                         cudaStream_t stream);
 
-// Rows whose equal anchors have an order that a stable sort does not give, by their number of anchors.
+// With Ties::minimap2: rows whose equal anchors have an order that a stable sort does not give, by their number of anchors.
 inline constexpr int order_classes = 3;
 struct TiedRows {
   std::uint32_t most_anchors[order_classes] = {};  // of a row of each class; a row with more than the last is left to the host
-  std::uint8_t* tied = nullptr;                    // [rows] 1: in one of the lists below
+  std::uint8_t* tied = nullptr;                    // [rows] 1: in one of the lists below; null: equal anchors come by their y (Ties::place)
   std::uint32_t* list = nullptr;                   // [(order_classes + 1) * rows] rows of each class, and those left to the host
   std::uint32_t* counts = nullptr;                 // [order_classes + 1]
   std::uint32_t* order[2] = {nullptr, nullptr};    // [anchors] working memory: the anchor at each place of its row

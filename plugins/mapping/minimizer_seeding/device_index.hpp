@@ -4,6 +4,8 @@
 // What the stage has on a CUDA device for all its calls there, and the rows of a batch that it does itself.
 
 #include <algorithm>
+#include <memory>
+#include <mutex>
 #include <sluice/cuda.hpp>
 #include <sluice/minimizer_index.hpp>
 #include <span>
@@ -46,6 +48,32 @@ class DeviceIndex {
     memory_.push_back(std::move(memory));
   }
   std::vector<sluice::cuda::Memory> memory_;
+};
+
+// The index on each device; of one in parts the part that was asked for last. Another is made where it is asked for, when no call has the one before
+// any more but those that are under way. Thread-safe.
+class DeviceIndexes {
+ public:
+  // make(): called once per device and part; calls on the same device wait for it.
+  template <class Make>
+  std::shared_ptr<const DeviceIndex> get(int ordinal, std::size_t part, Make&& make) {
+    Slot& slot = *slots_.get(ordinal, [] { return std::make_unique<Slot>(); });
+    const std::lock_guard lock(slot.mutex);
+    if (slot.index == nullptr || slot.part != part) {
+      slot.index.reset();  // the room may be needed
+      slot.index = std::make_shared<const DeviceIndex>(make());
+      slot.part = part;
+    }
+    return slot.index;
+  }
+
+ private:
+  struct Slot {
+    std::mutex mutex;  // guards what follows
+    std::shared_ptr<const DeviceIndex> index;
+    std::size_t part = 0;
+  };
+  sluice::cuda::PerDevice<std::unique_ptr<Slot>> slots_;
 };
 
 // Rows that the host did, on their way to the device's columns. Rows without a gap between them are copied together.

@@ -104,7 +104,7 @@ class MinimizerSeeding {
   }
 
 #ifdef SLUICE_WITH_CUDA
-  bool offers(std::string_view device) const { return device != "cuda" || (!parts_ && cuda::seeds_on_device(index_)); }
+  bool offers(std::string_view device) const { return device != "cuda" || cuda::seeds_on_device(index_); }
 #endif
 
   Estimate estimate(const Batch& in) const {
@@ -123,7 +123,7 @@ class MinimizerSeeding {
   void process(const Call& call, const Batch& in, Output& out) {
     const auto rows = static_cast<std::size_t>(in.rows());
     const auto names = in.text("read_id"), bases = in.text("bases");
-    const std::shared_ptr<const IndexPart> index_part = part_of(call, in);
+    const std::shared_ptr<const IndexPart> index_part = part_of(call, in, [&] { return in.column<std::int32_t>("index_part"); });
     const MinimizerIndexView& index = index_part ? index_part->view : index_;
     const auto read_length = out.column<std::int32_t>("read_length"), repeat_length = out.column<std::int32_t>("repeat_length");
     std::vector<std::size_t> anchor_count(rows), seed_count(rows);
@@ -187,9 +187,28 @@ class MinimizerSeeding {
     const sluice::cuda::Text bases = device.text(in, "bases");
     const std::vector<std::int64_t> at = device.download(bases.offsets, rows + 1);
     const sluice::cuda::Memory row_status = device.row_status(in);
-    const cuda::DeviceReads reads{
-        in.rows(), bases.offsets, bases.bytes, row_status.as<std::uint16_t>(), at.front(), static_cast<std::uint64_t>(at.back() - at.front())};
-    const DeviceIndex& index = indexes_.get(device.ordinal(), [&] { return DeviceIndex(device, index_, order_, parameters_); });
+    std::vector<NameOrder::Place> places;
+    if (order_.used()) {
+      const sluice::cuda::HostText names(device, in, "read_id");
+      for (std::size_t row = 0; row < rows; ++row) places.push_back(order_.place(names[row]));
+    }
+    std::vector<std::uint8_t> takes_absent;
+    if (parts_)
+      for (const NameOrder::Place& place : places) takes_absent.push_back(place.found ? 1 : 0);
+    const sluice::cuda::Memory of_rows = device.upload(takes_absent);
+    const cuda::DeviceReads reads{in.rows(),
+                                  bases.offsets,
+                                  bases.bytes,
+                                  row_status.as<std::uint16_t>(),
+                                  at.front(),
+                                  static_cast<std::uint64_t>(at.back() - at.front()),
+                                  parts_ ? of_rows.as<std::uint8_t>() : nullptr};
+    const std::shared_ptr<const IndexPart> index_part =
+        part_of(call, in, [&] { return device.download(device.column<std::int32_t>(in, "index_part"), rows); });
+    const MinimizerIndexView& host_index = index_part ? index_part->view : index_;
+    const std::shared_ptr<const DeviceIndex> on_device =
+        indexes_.get(device.ordinal(), index_part ? index_part->part : 0, [&] { return DeviceIndex(device, host_index, order_, parameters_); });
+    const DeviceIndex& index = *on_device;
     std::vector<sluice::cuda::Memory> memory;  // until the device has done all
     cuda::DeviceSeeding seeding(reads, index.tables, parameters_, launch(device, memory));
     std::vector<cuda::RowSeeds> found = seeding.find_seeds();
@@ -203,16 +222,10 @@ class MinimizerSeeding {
       if (found[row].by == By::host) by_host.push_back(row);
     }
     HostRows host_rows;
-    find_on_host(call, device, in, by_host, out, found, host_rows);
+    find_on_host(call, device, in, host_index, by_host, out, found, host_rows);
     if (!index.filter.keeps_all()) {
       cuda::DeviceAnchorFilter filter = index.filter;
-      if (order_.used()) {
-        const sluice::cuda::HostText names(device, in, "read_id");
-        std::vector<NameOrder::Place> places;
-        for (std::size_t row = 0; row < rows; ++row) places.push_back(order_.place(names[row]));
-        filter.read_place = memory.emplace_back(device.upload(places)).as<NameOrder::Place>();
-        device.synchronize();
-      }
+      if (order_.used()) filter.read_place = memory.emplace_back(device.upload(places)).as<NameOrder::Place>();
       seeding.choose_anchors(filter, found);
     }
 
@@ -229,7 +242,7 @@ class MinimizerSeeding {
     sluice::cuda::Memory x = device.allocate_array<std::uint64_t>(static_cast<std::size_t>(anchor_count));
     sluice::cuda::Memory y = device.allocate_array<std::uint64_t>(static_cast<std::size_t>(anchor_count));
     const std::vector<std::int64_t> left = seeding.write(found, offsets, seeds.as<std::uint64_t>(), x.as<std::uint64_t>(), y.as<std::uint64_t>());
-    find_on_host(call, device, in, {left.begin(), left.end()}, out, found, host_rows);
+    find_on_host(call, device, in, host_index, {left.begin(), left.end()}, out, found, host_rows);
     host_rows.copy(device, offsets, seeds.as<std::uint64_t>(), x.as<std::uint64_t>(), y.as<std::uint64_t>());
     const sluice::cuda::Memory anchor_offsets = device.upload(offsets.anchors);
     device.add_list<std::uint64_t>(out, "seed_position", device.upload(offsets.seeds), std::move(seeds), seed_count);
@@ -252,13 +265,14 @@ class MinimizerSeeding {
     parameters_.ties = Ties::place;
     parts_ = std::make_unique<IndexParts>(index_, parameters_.mid_occ, kernels_);
   }
-  // The part that the batch is looked up in; none: there is one table.
-  std::shared_ptr<const IndexPart> part_of(const Call& call, const Batch& in) {
+  // The part that the batch is looked up in; none: there is one table. parts_of_rows(): the column.
+  template <class Column>
+  std::shared_ptr<const IndexPart> part_of(const Call& call, const Batch& in, const Column& parts_of_rows) {
     if (!parts_) return nullptr;
     if (!in.has("index_part"))
       throw Failure::usage("minimizer_seeding: the index comes in parts, but the reads do not",
                            "read them with stored_reads, which is given the index, or let part_bases be 0");
-    const auto part = in.column<std::int32_t>("index_part");
+    const auto part = parts_of_rows();
     for (const std::int32_t p : part)
       if (p < 0 || p != part[0]) throw Failure::input("a batch of reads is for several parts of the index");
     return parts_->get(part.empty() ? 0 : static_cast<std::size_t>(part[0]), call);
@@ -276,8 +290,8 @@ class MinimizerSeeding {
   }
 
   // Rows of a device's batch that the device leaves to the host.
-  void find_on_host(const Call& call, const sluice::cuda::DeviceCall& device, const Batch& in, const std::vector<std::size_t>& rows, Output& out,
-                    std::vector<cuda::RowSeeds>& found, HostRows& results) {
+  void find_on_host(const Call& call, const sluice::cuda::DeviceCall& device, const Batch& in, const MinimizerIndexView& index,
+                    const std::vector<std::size_t>& rows, Output& out, std::vector<cuda::RowSeeds>& found, HostRows& results) {
     if (rows.empty()) return;
     const sluice::cuda::HostText bases(device, in, "bases"), names(device, in, "read_id");
     std::mutex mutex;  // guards results
@@ -285,7 +299,8 @@ class MinimizerSeeding {
       auto read = reads_.take();
       for (std::size_t i = begin; i < end; ++i) {
         const std::size_t row = rows[i];
-        find_anchors(index_, parameters_, order_, names[row], bases[row], kernels_, *read);
+        const Absent absent = parts_ && order_.place(names[row]).found ? Absent::seed : Absent::no_seed;
+        find_anchors(index, parameters_, order_, names[row], bases[row], kernels_, *read, absent);
         if (read->too_many_anchors) {
           out.fail(static_cast<std::int64_t>(row), Reason::too_many_anchors);
           found[row] = {.by = cuda::RowSeeds::By::nobody};
@@ -333,7 +348,7 @@ class MinimizerSeeding {
   Workspaces<ReadSeeds> reads_;
   Workspaces<Results> results_;
 #ifdef SLUICE_WITH_CUDA
-  sluice::cuda::PerDevice<DeviceIndex> indexes_;
+  DeviceIndexes indexes_;
 #endif
 };
 
