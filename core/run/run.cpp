@@ -176,7 +176,7 @@ struct Run::Implementation {
 
   // A budget that the user has chosen stays.
   void allow_for_devices(int batches, std::uint64_t devices) {
-    budget.allow_for_devices(batches, options.memory_bytes > 0 ? 0 : devices * memory_per_device());
+    budget.allow_for_devices(batches, options.memory_bytes > 0 ? 0 : devices * memory_per_device(), devices);
     context.recycle(budget.limit());
   }
 

@@ -119,13 +119,17 @@ void MemoryBudget::end(Lease& lease, std::uint64_t stays) noexcept {
   }
 }
 
+// With more the work of a batch grows no further.
+constexpr std::uint64_t most_devices = 8;
+
 // A batch should be small against the budget (at least four per thread fit), large against the cost of handing it on (some
 // microseconds a hop), and short against the run, so that the last batches do not leave cores idle. 256 k units are about 0.1 s of a
-// core's work in the methylation chain.
+// core's work in the methylation chain. Several devices take as many times as much, while what a source and a reader of files do for each batch is
+// done one after the other.
 double MemoryBudget::batch_work(int threads) const {
   const std::lock_guard lock(mutex_);
   const double fitting = static_cast<double>(limit_) / (sources().bytes_per_unit_ * 4.0 * std::max(threads, 1));
-  return std::clamp(fitting, 4096.0, 262144.0);
+  return std::clamp(fitting, 4096.0, 262144.0 * static_cast<double>(std::clamp<std::uint64_t>(devices_, 1, most_devices)));
 }
 
 double MemoryBudget::largest_batch_work() const {
@@ -146,9 +150,10 @@ std::uint64_t MemoryBudget::limit() const {
   return limit_;
 }
 
-void MemoryBudget::allow_for_devices(int batches, std::uint64_t bytes) {
+void MemoryBudget::allow_for_devices(int batches, std::uint64_t bytes, std::uint64_t devices) {
   {
     const std::lock_guard lock(mutex_);
+    devices_ = devices;
     most_batches_ += batches - std::exchange(for_devices_, batches);
     limit_ += bytes - std::exchange(bytes_for_devices_, bytes);
   }

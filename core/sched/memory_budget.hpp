@@ -104,8 +104,8 @@ class MemoryBudget {
   double largest_batch_work() const;
   // So much of the memory is taken by what is no batch (indexes, tables that grow). Batches are left half of it, whatever that is.
   void keep(std::uint64_t bytes);
-  // Lets so much more in than without devices, which work on many batches at once.
-  void allow_for_devices(int batches, std::uint64_t bytes);
+  // Lets so much more in than without devices, which work on many batches at once. devices: how many there are.
+  void allow_for_devices(int batches, std::uint64_t bytes, std::uint64_t devices);
   // Goes on a call now that needs more than the whole budget?
   bool one_is_beyond() const { return one_is_beyond_; }
   int in_flight() const;
@@ -137,9 +137,10 @@ class MemoryBudget {
   std::deque<Flow> flows_;  // the sources' first
   std::uint64_t used_ = 0, kept_ = 0;
   int batches_ = 0;
-  int growing_ = 0;                         // batches whose source waits in grow()
-  int most_batches_, for_devices_ = 0;      // of most_batches_
-  std::uint64_t bytes_for_devices_ = 0;     // of limit_
+  int growing_ = 0;                      // batches whose source waits in grow()
+  int most_batches_, for_devices_ = 0;   // of most_batches_
+  std::uint64_t bytes_for_devices_ = 0;  // of limit_
+  std::uint64_t devices_ = 0;
   bool flows_wait_ = false;                 // a regrouping stage has had to wait
   std::atomic<bool> one_is_beyond_{false};  // of the leases; written under the lock
   struct Waiting {

@@ -414,6 +414,11 @@ section_devices() {
 # The same lines on every device, and whole processes beside minimap2 with its default heuristics, in turn.
 section_mapping() {
   local folder set device round threads start
+  # An index in parts: no data is needed but reads, which are simulated.
+  use_simulated parts 1500 --mean-length 4000
+  call=("$sluice" run "$runtime/pipelines/overlap.toml" --plugin-dir "$runtime/lib" --profile none --reads "$work/sets/parts/reads.fastq.gz" --part-bases 1500000)
+  on_cpu
+  for device in ${devices//,/ }; do compare "overlap, an index in parts, --device $device" --device "$device"; done
   threads=$(nproc)
   for folder in "$data"/*/; do
     [ -e "$folder/reference.fa" ] && [ -e "$folder/reads.fq" ] || continue

@@ -67,6 +67,19 @@ TEST_CASE("a batch that used more bytes than a size can hold does not break the 
   CHECK(budget.acquire(2) == nullptr);
 }
 
+TEST_CASE("batches grow with the number of devices, as far as memory allows") {
+  MemoryBudget budget = impatient(std::uint64_t{1} << 40, 100.0, 8);
+  const double without = budget.batch_work(4);
+  budget.allow_for_devices(16, 0, 1);
+  CHECK(budget.batch_work(4) == without);
+  budget.allow_for_devices(64, 0, 4);
+  CHECK(budget.batch_work(4) == 4 * without);
+  MemoryBudget small = impatient(std::uint64_t{64} << 20, 100.0, 8);
+  const double fitting = small.batch_work(4);
+  small.allow_for_devices(64, 0, 4);
+  CHECK(small.batch_work(4) == fitting);
+}
+
 TEST_CASE("a call that does not fit begins when those before it have ended, alone, and nobody overtakes it") {
   MemoryBudget budget = impatient(1 << 20, 1.0, 8);
   const auto permit = budget.acquire(1 << 10);
