@@ -151,6 +151,85 @@ void check_whole(const Reference& reference, const std::vector<Levels>& queries,
               static_cast<long long>(schedule.items), schedule.launches.size(), problems);
 }
 
+// Queries in stretches of their own: as a reference of these alone has them.
+void check_stretches(std::size_t queries, std::size_t longest, std::int64_t warps, std::mt19937_64& random, const char* what) {
+  const Levels strand = random_levels(20000, random);
+  Levels all, own_levels;
+  std::vector<device::Job> jobs;
+  std::vector<device::OwnStretch> own;
+  std::vector<Levels> levels;
+  std::vector<SearchResult> expected;
+  for (std::size_t i = 0; i < queries; ++i) {
+    levels.push_back(random_levels(1 + random() % (i % 5 == 0 ? 2240 : 400), random, static_cast<int>(i % 3)));
+    jobs.push_back({static_cast<std::int64_t>(all.size()), static_cast<std::int64_t>(levels[i].size()), static_cast<std::int32_t>(i)});
+    all.insert(all.end(), levels[i].begin(), levels[i].end());
+    Reference stretches;
+    std::vector<std::int64_t> begins;
+    std::size_t at = random() % 100;
+    for (std::size_t count = 1 + random() % 6; count > 0; --count) {
+      const std::size_t columns = std::min<std::size_t>(1 + random() % longest, strand.size() - at);
+      const Levels stretch(strand.begin() + static_cast<std::ptrdiff_t>(at), strand.begin() + static_cast<std::ptrdiff_t>(at + columns));
+      own.push_back({static_cast<std::int64_t>(own_levels.size()), static_cast<std::int64_t>(columns), static_cast<std::int64_t>(at), 0, 0,
+                     static_cast<std::int32_t>(i)});
+      own_levels.insert(own_levels.end(), stretch.begin(), stretch.end());
+      stretches.add_target(stretch, {});
+      begins.push_back(static_cast<std::int64_t>(at));
+      at += columns + random() % 50;
+      if (at >= strand.size()) break;
+    }
+    Workspace workspace;
+    SearchResult& result = expected.emplace_back(Search(stretches, {}).find(levels[i], Search::PathStart::wanted, workspace));
+    const Segment& segment = stretches.segment_of(result.hit.column);
+    const std::int64_t shift = begins[static_cast<std::size_t>(segment.target)] - segment.begin;
+    result.hit.column += shift;
+    result.first_column += shift;
+  }
+  const std::int64_t word_count = device::place_stretches(own);
+  DeviceArray<std::uint32_t> words(static_cast<std::size_t>(word_count), sluice::gpu_test::Contents::poison);
+  const DeviceArray<device::OwnStretch> on_device(own);
+  const DeviceArray<std::int16_t> stretch_levels(own_levels), query(all);
+  require(device::spread_stretches(on_device.data(), static_cast<std::int64_t>(own.size()), stretch_levels.data(), words.data(), nullptr),
+          "spread_stretches");
+  const DeviceSchedule schedule(device::schedule_stretches(own, jobs, warps));
+  DeviceArray<std::uint64_t> results(queries);
+  results.fill_bytes(0xFF);
+  require(schedule.compute(words.data(), query.data(), results.data()), "compute");
+  const std::vector<std::uint64_t> found = results.download();
+  std::vector<device::PathJob> path_jobs;
+  std::vector<device::PathEnd> ends;
+  for (const device::OwnStretch& stretch : own) {
+    const auto i = static_cast<std::size_t>(stretch.job);
+    const Hit hit = device::hit_of(found[i]);
+    if (hit.score >= device::ceiling || hit.column < stretch.first_column || hit.column >= stretch.first_column + stretch.columns) continue;
+    ends.push_back({stretch.word + hit.column - stretch.first_column, hit.column - stretch.first_column + 1, 0});
+    path_jobs.push_back({query.data() + jobs[i].query, jobs[i].levels, hit, static_cast<std::int32_t>(i)});
+  }
+  const device::PathSchedule paths = device::schedule_paths(path_jobs, ends, warps);
+  const DeviceSchedule path_schedule(paths.schedule);
+  const DeviceArray<device::PathCopy> copies(paths.copies);
+  DeviceArray<std::uint32_t> path_words(static_cast<std::size_t>(paths.words), sluice::gpu_test::Contents::poison);
+  DeviceArray<std::int16_t> path_query(static_cast<std::size_t>(paths.query_levels));
+  results.fill_bytes(0xFF);
+  require(
+      device::copy_paths(copies.data(), static_cast<std::int64_t>(paths.copies.size()), words.data(), path_words.data(), path_query.data(), nullptr),
+      "copy_paths");
+  require(path_schedule.compute(path_words.data(), path_query.data(), results.data()), "compute paths");
+  const std::vector<std::uint64_t> starts = results.download();
+  std::size_t exact = 0;
+  for (std::size_t i = 0; i < queries; ++i) {
+    const Hit hit = device::hit_of(found[i]);
+    if (expected[i].hit.score >= device::ceiling) {
+      expect(hit.score >= device::ceiling, what, i, levels[i].size(), hit, expected[i].hit);
+      continue;
+    }
+    ++exact;
+    expect(hit == expected[i].hit, what, i, levels[i].size(), hit, expected[i].hit);
+    const Hit start = device::hit_of(starts[i]);
+    expect(hit.column - start.column == expected[i].first_column, "path start in a stretch", i, levels[i].size(), start, expected[i].hit);
+  }
+  std::printf("%s: %zu queries, %zu within 16 bits, %zu stretches: %d problems\n", what, queries, exact, own.size(), problems);
+}
+
 void check_streams(const Reference& reference, std::size_t channels, int chunks, std::int64_t warps, std::mt19937_64& random) {
   const device::PackedReference packed = device::pack(reference);
   const Search search(reference, {});
@@ -265,6 +344,8 @@ int main(int argument_count, char** arguments) {
     check_whole(random_reference(2, full ? 20000 : 1500, random), queries, 1584, "two targets");
     check_whole(random_reference(1, full ? 50000 : 1500, random), queries, 40000, "cut into stretches");
     for (const std::int64_t warps : {1, 100, 200}) check_whole(random_reference(1, 1500, random), queries, warps, "paths of 4, 8 and 16 lanes");
+    check_stretches(full ? 2000 : 100, 3000, 1584, random, "stretches of their own");
+    check_stretches(full ? 500 : 40, 40, 100000, random, "short stretches of their own");
     check_streams(random_reference(2, 500, random), full ? 100 : 20, full ? 9 : 3, 1584, random);
     check_streams(random_reference(1, full ? 20000 : 2000, random), 10, full ? 9 : 3, 40000, random);
   }

@@ -34,18 +34,18 @@ bool CandidateSearch::are_valid(std::span<const Stretch> stretches) const {
   return true;
 }
 
+std::span<const std::int16_t> CandidateSearch::levels_of(const Stretch& stretch) const {
+  const Strand& strand = strand_of(stretch.begin);
+  return strand.level.subspan(static_cast<std::size_t>(stretch.begin - strand.first_column), static_cast<std::size_t>(stretch.end - stretch.begin));
+}
+
 // The stretches become a reference of their own, each a target: the order of ties is that of the columns.
 SearchResult CandidateSearch::find(std::span<const std::int16_t> query, std::span<const Stretch> stretches, Search::PathStart start,
                                    Workspace& workspace) const {
   if (query.empty()) return {};
   if (stretches.empty()) return {{static_cast<std::int64_t>(query.size()) * largest_cost(method_.cost), -1}, -1, CellWidth::narrow};
   Reference reference;
-  for (const Stretch& stretch : stretches) {
-    const Strand& strand = strand_of(stretch.begin);
-    reference.add_target(
-        strand.level.subspan(static_cast<std::size_t>(stretch.begin - strand.first_column), static_cast<std::size_t>(stretch.end - stretch.begin)),
-        {});
-  }
+  for (const Stretch& stretch : stretches) reference.add_target(levels_of(stretch), {});
   workspace.scalar.reset();  // of another reference
   SearchResult result = Search(reference, method_).find(query, start, workspace);
   workspace.scalar.reset();

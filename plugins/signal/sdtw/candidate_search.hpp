@@ -25,6 +25,8 @@ class CandidateSearch {
 
   // Do stretches ascend without touching each other's columns, each within one strand? Empty ones are not valid.
   bool are_valid(std::span<const Stretch> stretches) const;
+  // Of a valid stretch.
+  std::span<const std::int16_t> levels_of(const Stretch& stretch) const;
   // The best path of the query that lies in one of the valid stretches; without any, or without a query, there is no path: the score is then the
   // largest that a query of its length can have.
   SearchResult find(std::span<const std::int16_t> query, std::span<const Stretch> stretches, Search::PathStart start, Workspace& workspace) const;

@@ -66,6 +66,12 @@ __global__ void copy_paths_kernel(const PathCopy* __restrict__ copies, const std
   for (std::int64_t i = threadIdx.x; i < copy.levels; i += blockDim.x) path_query[copy.to_query + i] = copy.query[copy.levels - 1 - i];
 }
 
+__global__ void spread_stretches_kernel(const OwnStretch* __restrict__ stretches, const std::int16_t* __restrict__ levels, std::uint32_t* words) {
+  const OwnStretch stretch = stretches[blockIdx.x];
+  for (std::int64_t j = threadIdx.x; j < stretch.words; j += blockDim.x)
+    words[stretch.word + j] = j < stretch.columns ? both_halves(static_cast<std::uint32_t>(levels[stretch.first_level + j] + squiggle_limit)) : 0;
+}
+
 __global__ void append_levels_kernel(const Append* __restrict__ appends, const std::int16_t* __restrict__ query) {
   const Append append = appends[blockIdx.x];
   for (std::int64_t i = threadIdx.x; i < append.levels; i += blockDim.x) append.to[i] = query[append.query + i];
@@ -78,6 +84,7 @@ cudaError_t compute(std::span<const Launch> launches, const QueryRows* queries, 
   for (const Launch& launch : launches) {
     const RowsKernel kernel = launch.rows == Rows::whole      ? kernel_of<Rows::whole>(launch.shape.lane_rows)
                               : launch.rows == Rows::stateful ? kernel_of<Rows::stateful>(launch.shape.lane_rows)
+                              : launch.rows == Rows::paired   ? kernel_of<Rows::paired>(launch.shape.lane_rows)
                                                               : kernel_of<Rows::anchored>(launch.shape.lane_rows);
     if (kernel == nullptr || launch.items() <= 0) return cudaErrorInvalidValue;
     const std::int64_t blocks = (launch.items() * launch.shape.group + 31) / 32;
@@ -92,6 +99,12 @@ cudaError_t copy_paths(const PathCopy* copies, std::int64_t count, const std::ui
                        cudaStream_t stream) {
   if (count <= 0) return cudaSuccess;
   copy_paths_kernel<<<static_cast<unsigned int>(count), 128, 0, stream>>>(copies, levels, path_levels, path_query);
+  return cudaGetLastError();
+}
+
+cudaError_t spread_stretches(const OwnStretch* stretches, std::int64_t count, const std::int16_t* levels, std::uint32_t* words, cudaStream_t stream) {
+  if (count <= 0) return cudaSuccess;
+  spread_stretches_kernel<<<static_cast<unsigned int>(count), 256, 0, stream>>>(stretches, levels, words);
   return cudaGetLastError();
 }
 

@@ -90,16 +90,18 @@ Shape shape_of(std::int64_t rows, std::int32_t group = least_group);
 enum class Rows : std::uint8_t {
   whole,     // no query has a state
   stateful,  // queries may have one
-  anchored,  // a path begins at the first column of a stretch, with its first row, and nowhere else
+  paired,    // no query has a state, and each has a stretch of its own
+  anchored,  // likewise, and a path begins at the first column of the stretch, with its first row, and nowhere else
 };
 
-// Every one of the queries with every one of the stretches; of anchored rows each query with its own.
+// Every one of the queries with every one of the stretches; of paired and anchored rows each query with its own.
+inline constexpr bool has_own_stretches(Rows rows) { return rows == Rows::paired || rows == Rows::anchored; }
 struct Launch {
   Rows rows;
   Shape shape;
   std::int64_t first_query, query_count;
   std::int64_t first_stretch, stretch_count;
-  std::int64_t items() const { return rows == Rows::anchored ? query_count : query_count * stretch_count; }
+  std::int64_t items() const { return has_own_stretches(rows) ? query_count : query_count * stretch_count; }
 };
 // A launch begins when the one before has ended.
 struct Schedule {
@@ -109,6 +111,21 @@ struct Schedule {
 };
 // `resident_warps`: how many the device runs at a time; decides into how many stretches a target is cut.
 Schedule schedule_jobs(const PackedReference& reference, std::span<const Job> jobs, std::int64_t resident_warps);
+
+// A stretch of columns of one strand that some query is to be searched for in. Its levels lie in an array of all stretches', one behind the other; as
+// words, in both halves, they get places with room behind them that the kernels may read.
+struct OwnStretch {
+  std::int64_t first_level = 0;   // of the array
+  std::int64_t columns = 0;       // less than 2^31
+  std::int64_t first_column = 0;  // of the reference
+  std::int64_t word = 0;          // set by place_stretches, as is the next
+  std::int64_t words = 0;         // with the room behind it
+  std::int32_t job = 0;
+};
+// Returns how many words all of them take.
+std::int64_t place_stretches(std::span<OwnStretch> stretches);
+// The search for each stretch's job in it. Jobs have 1 to most_rows levels, and no states.
+Schedule schedule_stretches(std::span<const OwnStretch> stretches, std::span<const Job> jobs, std::int64_t resident_warps);
 
 // Path starts. The query has at most most_rows levels, the hit is the best of all of it.
 struct PathJob {
@@ -134,6 +151,12 @@ struct PathSchedule {
 // Result i is a hit whose column is the number of columns from the path's first column to its last one. `resident_warps`: as above; decides how many
 // lanes a path gets.
 PathSchedule schedule_paths(const PackedReference& reference, const Reference& columns, std::span<const PathJob> jobs, std::int64_t resident_warps);
+// Where a job's path ends, and how many columns it may have at most.
+struct PathEnd {
+  std::int64_t word = 0, columns = 0;
+  std::int32_t half = 0;
+};
+PathSchedule schedule_paths(std::span<const PathJob> jobs, std::span<const PathEnd> ends, std::int64_t resident_warps);
 
 // Levels that are added to the history of a query.
 struct Append {
@@ -146,6 +169,7 @@ cudaError_t compute(std::span<const Launch> launches, const QueryRows* queries, 
                     const std::int16_t* query, std::uint64_t* results, cudaStream_t stream);
 cudaError_t copy_paths(const PathCopy* copies, std::int64_t count, const std::uint32_t* levels, std::uint32_t* path_levels, std::int16_t* path_query,
                        cudaStream_t stream);
+cudaError_t spread_stretches(const OwnStretch* stretches, std::int64_t count, const std::int16_t* levels, std::uint32_t* words, cudaStream_t stream);
 cudaError_t append_levels(const Append* appends, std::int64_t count, const std::int16_t* query, cudaStream_t stream);
 
 }  // namespace sluice::sdtw::cuda

@@ -73,8 +73,8 @@ __global__ void __launch_bounds__(32, warps_of(lane_rows))
   const std::int64_t index = (std::int64_t{blockIdx.x} * 32 + threadIdx.x) / group;
   Item item;
   if (index < item_count) {
-    static_cast<QueryRows&>(item) = queries[kind == Rows::anchored ? index : index % query_count];
-    static_cast<TargetStretch&>(item) = stretches[kind == Rows::anchored ? index : index / query_count];
+    static_cast<QueryRows&>(item) = queries[has_own_stretches(kind) ? index : index % query_count];
+    static_cast<TargetStretch&>(item) = stretches[has_own_stretches(kind) ? index : index / query_count];
   }
 
   // Rows are spread evenly; a lane with fewer than lane_rows takes its last row from further up.

@@ -40,6 +40,29 @@ void cut_target(const PackedTarget& target, std::int64_t stretches, std::int64_t
   }
 }
 
+// Few queries with stretches of their own are bound by the latency of a query's rows in a lane, not by their cells: they get as many lanes as there
+// are. Wide groups also have fewer shapes, each of which is a launch behind the one before.
+std::int32_t widest_group(std::size_t queries, std::int64_t resident_warps) {
+  std::int32_t widest = least_group;
+  while (widest < 32 && static_cast<std::int64_t>(queries) * widest * 2 <= resident_warps * 32) widest *= 2;
+  return widest;
+}
+std::int32_t group_for(std::int64_t levels, std::int32_t widest) {
+  std::int32_t group = widest;
+  while (group > least_group && group > levels) group /= 2;
+  return group;
+}
+Schedule joined(const std::map<Shape, Schedule>& by_shape, Rows rows) {
+  Schedule all;
+  for (const auto& [shape, part] : by_shape) {
+    const auto before = static_cast<std::int64_t>(all.queries.size()), count = static_cast<std::int64_t>(part.queries.size());
+    all.launches.push_back({rows, shape, before, count, before, count});
+    all.queries.insert(all.queries.end(), part.queries.begin(), part.queries.end());
+    all.stretches.insert(all.stretches.end(), part.stretches.begin(), part.stretches.end());
+  }
+  return all;
+}
+
 }  // namespace
 
 PackedReference pack(const Reference& reference) {
@@ -95,35 +118,54 @@ Schedule schedule_jobs(const PackedReference& reference, std::span<const Job> jo
 }
 
 PathSchedule schedule_paths(const PackedReference& reference, const Reference& columns, std::span<const PathJob> jobs, std::int64_t resident_warps) {
-  PathSchedule paths;
-  // Few paths are bound by the latency of a path's rows in a lane, not by their cells: they get as many lanes as there are. Wide groups also have
-  // fewer shapes, each of which is a launch behind the one before.
-  std::int32_t widest = least_group;
-  while (widest < 32 && static_cast<std::int64_t>(jobs.size()) * widest * 2 <= resident_warps * 32) widest *= 2;
-  std::map<Shape, Schedule> by_shape;
+  std::vector<PathEnd> ends;
   for (const PathJob& job : jobs) {
     const Segment& segment = columns.segment_of(job.hit.column);
-    const std::int64_t position = job.hit.column - segment.begin, count = std::min(job.levels, position + 1);
+    const std::int64_t position = job.hit.column - segment.begin;
     const auto index = static_cast<std::size_t>(&segment - columns.segments().data());
-    const PackedTarget& target = reference.targets[index / 2];
-    paths.copies.push_back(
-        {job.query, job.levels, target.first_word + position, count, segment.strand == Strand::forward ? 0 : 1, paths.query_levels, paths.words});
-    std::int32_t group = widest;
-    while (group > least_group && group > job.levels) group /= 2;
-    Schedule& same_shape = by_shape[shape_of(job.levels, group)];
+    ends.push_back({reference.targets[index / 2].first_word + position, position + 1, segment.strand == Strand::forward ? 0 : 1});
+  }
+  return schedule_paths(jobs, ends, resident_warps);
+}
+
+PathSchedule schedule_paths(std::span<const PathJob> jobs, std::span<const PathEnd> ends, std::int64_t resident_warps) {
+  PathSchedule paths;
+  const std::int32_t widest = widest_group(jobs.size(), resident_warps);
+  std::map<Shape, Schedule> by_shape;
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    const PathJob& job = jobs[i];
+    const std::int64_t count = std::min(job.levels, ends[i].columns);
+    paths.copies.push_back({job.query, job.levels, ends[i].word, count, ends[i].half, paths.query_levels, paths.words});
+    Schedule& same_shape = by_shape[shape_of(job.levels, group_for(job.levels, widest))];
     same_shape.queries.push_back({paths.query_levels, nullptr, nullptr, static_cast<std::int32_t>(job.levels), job.result});
     same_shape.stretches.push_back({paths.words, static_cast<std::int32_t>(count), 0, {0, -1}});
     paths.query_levels += job.levels;
     paths.words += even(count) + padding_words;
   }
-  Schedule& all = paths.schedule;
-  for (const auto& [shape, part] : by_shape) {
-    const auto before = static_cast<std::int64_t>(all.queries.size()), count = static_cast<std::int64_t>(part.queries.size());
-    all.launches.push_back({Rows::anchored, shape, before, count, before, count});
-    all.queries.insert(all.queries.end(), part.queries.begin(), part.queries.end());
-    all.stretches.insert(all.stretches.end(), part.stretches.begin(), part.stretches.end());
-  }
+  paths.schedule = joined(by_shape, Rows::anchored);
   return paths;
+}
+
+std::int64_t place_stretches(std::span<OwnStretch> stretches) {
+  std::int64_t words = 0;
+  for (OwnStretch& stretch : stretches) {
+    stretch.word = words;
+    stretch.words = even(stretch.columns) + padding_words;
+    words += stretch.words;
+  }
+  return words;
+}
+
+Schedule schedule_stretches(std::span<const OwnStretch> stretches, std::span<const Job> jobs, std::int64_t resident_warps) {
+  const std::int32_t widest = widest_group(stretches.size(), resident_warps);
+  std::map<Shape, Schedule> by_shape;
+  for (const OwnStretch& stretch : stretches) {
+    const Job& job = jobs[static_cast<std::size_t>(stretch.job)];
+    Schedule& same_shape = by_shape[shape_of(job.levels, group_for(job.levels, widest))];
+    same_shape.queries.push_back({job.query, nullptr, nullptr, static_cast<std::int32_t>(job.levels), job.result});
+    same_shape.stretches.push_back({stretch.word, static_cast<std::int32_t>(stretch.columns), 0, {stretch.first_column, -1}});
+  }
+  return joined(by_shape, Rows::paired);
 }
 
 }  // namespace sluice::sdtw::cuda

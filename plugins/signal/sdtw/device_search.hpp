@@ -10,11 +10,19 @@
 
 #include "sdtw/cuda.hpp"
 #include "sdtw/sdtw.hpp"
+#include "sdtw/search.hpp"
 
 namespace sluice::sdtw::cuda {
 
 // Is this a hit that the device could compute? Else the query has to be searched for again by the CPU.
 inline bool is_exact(const Hit& hit) { return hit.score < std::int64_t{ceiling}; }
+
+// Searches each job in its stretches alone, which are those of one job after the other, ascending, and have their levels in `stretch_levels`. Result
+// i is that of the job with result i; its first column is found where it is wanted and the hit is exact. Jobs have 1 to most_rows levels, which lie
+// in `levels` on the device, and at least one stretch. Waits for the device.
+std::vector<SearchResult> search_stretches(const sluice::cuda::DeviceCall& device, std::span<const Job> jobs, const std::int16_t* levels,
+                                           std::vector<OwnStretch> stretches, const std::vector<std::int16_t>& stretch_levels,
+                                           Search::PathStart start);
 
 class DeviceSearch {
  public:

@@ -74,18 +74,20 @@ inline bool is_by_seeds(const Setup& setup) {
   return true;
 }
 
+// False: there are more beginnings than ends, or fewer.
+inline bool make_stretches(std::span<const std::int64_t> begin, std::span<const std::int64_t> end, std::vector<Stretch>& stretches) {
+  stretches.clear();
+  if (begin.size() != end.size()) return false;
+  for (std::size_t i = 0; i < begin.size(); ++i) stretches.push_back({begin[i], end[i]});
+  return true;
+}
+
 // What seed_candidates gives.
 class CandidateColumns {
  public:
   explicit CandidateColumns(const Batch& in) : begin_(in.list<std::int64_t>("candidate_begin")), end_(in.list<std::int64_t>("candidate_end")) {}
   // False: a row has more beginnings than ends, or fewer.
-  bool of(std::int64_t row, std::vector<Stretch>& stretches) const {
-    const std::span<const std::int64_t> begin = begin_[row], end = end_[row];
-    stretches.clear();
-    if (begin.size() != end.size()) return false;
-    for (std::size_t i = 0; i < begin.size(); ++i) stretches.push_back({begin[i], end[i]});
-    return true;
-  }
+  bool of(std::int64_t row, std::vector<Stretch>& stretches) const { return make_stretches(begin_[row], end_[row], stretches); }
 
  private:
   ListView<std::int64_t> begin_, end_;
@@ -144,6 +146,8 @@ struct Targets {
     }
     return method.cost == Cost::manhattan && method.deletions == ReferenceDeletions::forbidden;
   }
+  // The same of candidates.
+  bool has_candidates_for_devices() const { return by_seeds && method.cost == Cost::manhattan && method.deletions == ReferenceDeletions::forbidden; }
   // Cells of a query of so many levels: by seeds about, because the candidates are not known yet.
   double cells(std::int64_t levels) const {
     constexpr std::int64_t candidate_columns = 10'000;

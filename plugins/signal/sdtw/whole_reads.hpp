@@ -3,6 +3,8 @@
 #pragma once
 // The stage sdtw: a row is a whole query.
 
+#include <algorithm>
+#include <limits>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -41,7 +43,9 @@ class Sdtw {
 #endif
   }
 
-  bool offers(std::string_view device) const { return device == "cpu" || targets_.can_be_searched_on_devices(); }
+  bool offers(std::string_view device) const {
+    return device == "cpu" || targets_.can_be_searched_on_devices() || targets_.has_candidates_for_devices();
+  }
 
   Estimate estimate(const Batch& in) const {
     const auto query = in.list<std::int16_t>("query_level").offsets();
@@ -94,8 +98,15 @@ class Sdtw {
     const cuda::HostList<std::int16_t> query(device, in, "query_level");
     const std::int16_t* const levels = device.list<std::int16_t>(in, "query_level").values;
     const auto rows = static_cast<std::size_t>(in.rows());
-    const std::vector<std::uint8_t> searched = check_rows(call, in, out, [&](std::size_t row) { return query[row]; });
+    std::vector<std::uint8_t> searched = check_rows(call, in, out, [&](std::size_t row) { return query[row]; });
     std::vector<SearchResult> results(rows);
+    if (targets_.by_seeds) {
+      align_to_candidates(call, device, in, query, levels, out, searched, results);
+      const ResultColumns columns(out, targets_.wants_start, targets_.wants_end);
+      for (std::size_t i = 0; i < rows; ++i)
+        if (searched[i] != 0) columns.set(i, targets_.reference, results[i], query[i].size());
+      return;
+    }
 
     std::vector<cuda::Job> jobs;
     std::vector<std::size_t> row_of_job;
@@ -143,6 +154,58 @@ class Sdtw {
 #endif
 
  private:
+#ifdef SLUICE_WITH_CUDA
+  // Fails rows whose candidates are none, which are not `searched` then.
+  void align_to_candidates(const Call& call, const sluice::cuda::DeviceCall& device, const Batch& in, const cuda::HostList<std::int16_t>& query,
+                           const std::int16_t* levels, Output& out, std::vector<std::uint8_t>& searched, std::vector<SearchResult>& results) {
+    const cuda::HostList<std::int64_t> begin(device, in, "candidate_begin"), end(device, in, "candidate_end");
+    std::vector<cuda::Job> jobs;
+    std::vector<std::size_t> row_of_job, again;  // again: rows for the CPU
+    std::vector<cuda::OwnStretch> own;
+    std::vector<std::int16_t> own_levels;
+    std::vector<Stretch> stretches;
+    for (std::size_t row = 0; row < searched.size(); ++row) {
+      if (searched[row] == 0) continue;
+      if (!make_stretches(begin[row], end[row], stretches) || !targets_.candidates->are_valid(stretches)) {
+        out.fail(static_cast<std::int64_t>(row), Reason::bad_candidates);
+        searched[row] = 0;
+        continue;
+      }
+      const auto length = static_cast<std::int64_t>(query[row].size());
+      const auto is_long = [](const Stretch& stretch) { return stretch.end - stretch.begin > std::numeric_limits<std::int32_t>::max(); };
+      if (length == 0 || stretches.empty() || length > cuda::most_rows || std::ranges::any_of(stretches, is_long)) {
+        again.push_back(row);
+        continue;
+      }
+      for (const Stretch& stretch : stretches) {
+        const std::span<const std::int16_t> of_stretch = targets_.candidates->levels_of(stretch);
+        own.push_back(
+            {static_cast<std::int64_t>(own_levels.size()), stretch.end - stretch.begin, stretch.begin, 0, 0, static_cast<std::int32_t>(jobs.size())});
+        own_levels.insert(own_levels.end(), of_stretch.begin(), of_stretch.end());
+      }
+      jobs.push_back({query.begin(row), length, static_cast<std::int32_t>(jobs.size())});
+      row_of_job.push_back(row);
+    }
+    const std::vector<SearchResult> found = cuda::search_stretches(device, jobs, levels, std::move(own), own_levels, targets_.path_start);
+    std::size_t beyond = 0;
+    for (std::size_t j = 0; j < jobs.size(); ++j) {
+      results[row_of_job[j]] = found[j];
+      if (cuda::is_exact(found[j].hit)) continue;
+      again.push_back(row_of_job[j]);
+      ++beyond;
+    }
+    if (beyond > 0) call.count("queries_finished_by_the_cpu", static_cast<double>(beyond));
+    call.parallel_for(again.size(), 1, [&](std::size_t first, std::size_t last) {
+      auto workspace = workspaces_.take();
+      std::vector<Stretch> candidates;
+      for (std::size_t i = first; i < last && !call.cancelled(); ++i) {
+        make_stretches(begin[again[i]], end[again[i]], candidates);
+        results[again[i]] = targets_.candidates->find(query[again[i]], candidates, targets_.path_start, *workspace);
+      }
+    });
+  }
+#endif
+
   void align_to_candidates(const Call& call, const Batch& in, const ResultColumns& columns, Output& out) {
     const auto query = in.list<std::int16_t>("query_level");
     const CandidateColumns candidates(in);
