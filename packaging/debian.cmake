@@ -4,9 +4,11 @@
 #
 # Kernels for CUDA are inside the plugins of `sluice` where the build has them: without a provider of devices they are not asked for. The provider,
 # which talks to NVIDIA's driver, is `sluice-cuda`: who installs it chooses to use the GPU, and no file is in two packages.
-# Of a cross build none are made: dpkg-shlibdeps finds the dependencies among the packages of this machine. On the other machine it works as here.
+# The packages of a cross build are for the other machine: packaging/arm64/cpack.cmake.
 if(CMAKE_CROSSCOMPILING)
-  return()
+  set(CPACK_DEBIAN_PACKAGE_ARCHITECTURE arm64)
+  set(CPACK_PROJECT_CONFIG_FILE ${CMAKE_CURRENT_LIST_DIR}/arm64/cpack.cmake)
+  set(CPACK_SLUICE_SYSROOT ${CMAKE_SYSROOT})
 endif()
 set(CPACK_PACKAGE_NAME sluice)
 set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})

@@ -10,7 +10,7 @@ mkdir -p "$1"
 folder=$(realpath "$1")
 shift
 wanted="$*"
-[ "$(cat "$folder/packages" 2>/dev/null)" != "$wanted" ] || exit 0
+[ "$(cat "$folder/packages" 2>/dev/null)" != "$wanted" ] || [ ! -s "$folder/shlibs" ] || exit 0
 
 state=$folder.apt # apt's lists and archives, of which the machine's apt knows nothing
 rm -rf "$folder" "$state"
@@ -28,7 +28,8 @@ mkdir -p "$folder"/usr/{bin,lib,sbin}
 ln -s usr/bin usr/lib usr/sbin "$folder" # as base-files has them
 for package in "$state"/archives/*.deb; do
   dpkg-deb --fsys-tarfile "$package" | tar -x --no-same-owner --keep-directory-symlink -C "$folder"
-done
+  dpkg-deb --ctrl-tarfile "$package" | tar -xO ./shlibs 2>/dev/null || true
+done >"$folder/shlibs" # for dependencies.sh
 ln -sfn hdf5-serial.pc "$folder/usr/lib/aarch64-linux-gnu/pkgconfig/hdf5.pc" # as update-alternatives has it
 # Links from the root of a file system would lead to this machine's files.
 find "$folder" -type l -lname '/*' | while IFS= read -r link; do

@@ -32,6 +32,8 @@ pipelines this
 for file in this/*; do [ -s "$file" ] || { echo "FAILED: $file is empty"; exit 1; }; done
 for processor in avx2 sse4 x86-64; do
   export OLDER_PROCESSOR=$processor
+  # Those without AVX2 have no fused multiply-add either: glibc's exp, log and pow then differ in the last place.
+  [ $processor = avx2 ] || export GLIBC_TUNABLES=glibc.cpu.hwcaps=-FMA,-FMA4,-AVX2
   LD_PRELOAD=$library pipelines $processor
   diff -rq this $processor || { echo "FAILED: with $processor bytes differ"; exit 1; }
   echo "same bytes with $processor: $(find $processor -type f | wc -l) files"

@@ -3,7 +3,9 @@
 #include "region_modification/region_sums.hpp"
 
 #include <algorithm>
-#include <cmath>
+#include <sluice/natural_log.hpp>
+
+#include "region_modification/chi_squared_tail.hpp"
 
 namespace sluice::region_modification {
 
@@ -22,9 +24,9 @@ double difference_by_chance(const SiteCounts& a, const SiteCounts& b) {
     for (const bool is_modified : {true, false}) {
       const double seen = static_cast<double>(is_modified ? of->modified : of->coverage - of->modified);
       const double expected = static_cast<double>(of->coverage) * (is_modified ? modified : all - modified) / all;
-      if (seen > 0) g += 2 * seen * std::log(seen / expected);
+      if (seen > 0) g += 2 * seen * natural_log(seen / expected);
     }
-  return std::erfc(std::sqrt(std::max(g, 0.0) / 2));
+  return chi_squared_tail(std::max(g, 0.0));
 }
 
 std::size_t RegionSums::sample_number(std::string_view name) {

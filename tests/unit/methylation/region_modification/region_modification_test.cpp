@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The sluice authors
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <fstream>
@@ -11,6 +12,7 @@
 #include <string>
 #include <tuple>
 
+#include "region_modification/chi_squared_tail.hpp"
 #include "region_modification/region_sums.hpp"
 #include "unit/methylation/made_sites.hpp"
 
@@ -101,6 +103,22 @@ TEST_CASE("how probable a difference is by chance") {
   CHECK(difference_by_chance({1, 1000, 400, 0}, {1, 1000, 500, 0}) < 1e-5);
   CHECK(difference_by_chance({1, 10, 4, 0}, {1, 10, 5, 0}) > 0.5);
   CHECK(difference_by_chance({1, 5, 0, 0}, {1, 7, 0, 0}) == doctest::Approx(1));
+}
+
+TEST_CASE("a probability by chance has the same bits on every machine") {
+  // Bits of the C library's erfc differ between x86-64 and ARM, and those of its logarithms between processors with and without fused multiply-add.
+  CHECK(chi_squared_tail(0) == 1);
+  CHECK(chi_squared_tail(0.5) == 0x1.eb02147ce245cp-2);
+  CHECK(chi_squared_tail(3) == 0x1.550d2c7fcb8e8p-4);
+  CHECK(chi_squared_tail(10) == 0x1.9a5c5e03484ddp-10);
+  CHECK(chi_squared_tail(1400) == 0x1.79b2ac036252bp-1016);
+  CHECK(chi_squared_tail(1e6) == 0);
+  double worst = 0;
+  for (double g = 0.001; g < 1350; g *= 1.003) {
+    const double exact = std::erfc(std::sqrt(g / 2));
+    worst = std::max(worst, std::fabs(chi_squared_tail(g) - exact) / exact);
+  }
+  CHECK(worst < 3e-13);  // erfc multiplies the rounding of the square root by g
 }
 
 TEST_CASE("a later sample has the probability of its difference, and regions with sites are counted") {
