@@ -141,7 +141,7 @@ int make_spliced(std::uint64_t seed, std::uint64_t number, std::size_t bases, co
 
   sluice::test_input::Random random = options_of(seed, number);
   Lines lines{{}, "map --compat minimap2=2.31"};
-  lines.add(output_forms[0]);
+  lines.add(output_forms[number >= splice_presets.size() ? random.below(output_forms.size()) : 0]);
   lines.add(splice_presets[number % splice_presets.size()]);
   // Every third case has no file of junctions; without a gene of two exons there is nothing in it.
   const bool has_junctions = std::any_of(genome.genes.begin(), genome.genes.end(), [](const Gene& gene) { return gene.exons.size() > 1; });
