@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
-// Makes one case of the sweep of mapping in a folder: reference.fa, reads.fa or reads.fq, and `options`, two lines: of minimap2, and of sluice.
+// Makes one case of the sweep of mapping in a folder: reference.fa, reads.fa or reads.fq, and `options`, two lines: of minimap2, and of `sluice run`.
 //   sweep_mapping_case make SEED NUMBER BASES FOLDER
-// The preset is that of NUMBER modulo 7. The same of reads across introns, with junctions.bed and the presets of these, is made by
+// NUMBER goes through the presets. With those of minimap2 2.31 instead of 2.24:
+//   sweep_mapping_case make-recent SEED NUMBER BASES FOLDER
+// The same of reads across introns, with junctions.bed and the presets of these, is made by
 //   sweep_mapping_case make-spliced SEED NUMBER BASES FOLDER
+// and of reads that are compared with each other, so that both files have the same, by
+//   sweep_mapping_case make-overlaps SEED NUMBER BASES FOLDER
 // And one read or a part of it, as FASTA, to its standard output:
 //   sweep_mapping_case part READS NAME BEGIN END
 
@@ -12,6 +16,7 @@
 #include <cstdint>
 #include <fstream>
 #include <iostream>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -26,35 +31,58 @@ namespace {
 
 using namespace sluice::sweep;
 
+enum class Release { v2_24, v2_31 };
+
 // How the reads go through our process: batches of any size.
 constexpr const char* ways[] = {"", " --batch-work 1", " --batch-work 20000", " --batch-work 1e12", " --threads 1", " --memory 256MiB"};
 
-// None to three of them, of different groups, behind both lines.
-template <std::size_t count>
-void add_options(sluice::test_input::Random& random, const std::array<OptionGroup, count>& options, std::string& theirs, std::string& ours) {
+struct Lines {
+  std::string minimap2, sluice;
+  void add(const SameOption& option) {
+    minimap2.append(" ").append(option.minimap2);
+    sluice.append(" ").append(option.sluice);
+  }
+};
+
+// None to three of them, of different groups.
+void add_options(sluice::test_input::Random& random, std::span<const OptionGroup> options, Lines& lines) {
   std::vector<int> groups;
   for (std::uint64_t i = 0, most = random.below(4); i < most; ++i) {
-    const OptionGroup& drawn = options[random.below(count)];
+    const OptionGroup& drawn = options[random.below(options.size())];
     if (std::find(groups.begin(), groups.end(), drawn.number) != groups.end()) continue;
     groups.push_back(drawn.number);
-    theirs.append(" ").append(drawn.option.minimap2);
-    ours.append(" ").append(drawn.option.sluice);
+    lines.add(drawn.option);
   }
 }
 
-void write_options(std::ostream& out, std::uint64_t seed, std::uint64_t number) {
-  sluice::test_input::Random random = sluice::test_input::random_numbers(seed, 1'000'000 * number + 999'999);
-  const SameOption& preset = mapping_presets[number % mapping_presets.size()];
-  std::string theirs(preset.minimap2), ours(preset.sluice);
-  // minimap2's search is exact only without a limit of skips; ours is so by default. That takes it minutes where presets of assemblies meet repeats.
+sluice::test_input::Random options_of(std::uint64_t seed, std::uint64_t number) {
+  return sluice::test_input::random_numbers(seed, 1'000'000 * number + 999'999);
+}
+
+void write_options(const std::string& folder, const Lines& lines, sluice::test_input::Random& random) {
+  std::ofstream out(folder + "/options");
+  out << lines.minimap2 << '\n' << lines.sluice << ways[random.below(6)] << '\n';
+  if (!out.flush()) throw std::runtime_error("options can't be written");
+}
+
+void write_mapping_options(const std::string& folder, Release release, std::uint64_t seed, std::uint64_t number) {
+  sluice::test_input::Random random = options_of(seed, number);
+  const bool is_recent = release == Release::v2_31;
+  const std::span<const SameOption> presets = std::span(mapping_presets).first(is_recent ? mapping_presets.size() : mapping_presets_of_2_24);
+  const std::span<const OptionGroup> options = std::span(mapping_options).first(is_recent ? mapping_options.size() : mapping_options_of_2_24);
+  const SameOption& preset = presets[number % presets.size()];
+  const bool has_options = number >= presets.size();
+  Lines lines{{}, is_recent ? "map --compat minimap2=2.31" : "map --compat minimap2=2.24"};
+  lines.add(output_forms[has_options ? random.below(output_forms.size()) : 0]);
+  lines.add(preset);
+  // The exact search takes minimap2 minutes where presets of assemblies meet repeats.
   const bool is_assembly = preset.sluice.find("asm") != std::string_view::npos;
-  ours += " --compat minimap2=2.24";
-  if (random.below(8) >= (is_assembly ? 7U : 4U)) {
-    theirs += " --max-chain-skip=1000000";
-    ours += " --max-chain-skip 1000000";
-  }
-  if (number >= mapping_presets.size()) add_options(random, mapping_options, theirs, ours);
-  out << theirs << '\n' << ours << ways[random.below(6)] << '\n';
+  if (random.below(8) >= (is_assembly ? 7U : 4U))
+    lines.add(exact_search);
+  else if (has_options && random.below(8) == 0)
+    lines.add(short_searches[random.below(short_searches.size())]);
+  if (has_options) add_options(random, options, lines);
+  write_options(folder, lines, random);
 }
 
 void write_reference(const std::string& folder, const std::vector<Sequence>& contigs) {
@@ -66,51 +94,68 @@ void write_reference(const std::string& folder, const std::vector<Sequence>& con
   if (!out.flush()) throw std::runtime_error("reference.fa can't be written");
 }
 
-int make(std::uint64_t seed, std::uint64_t number, std::size_t bases, const std::string& folder) {
+// Every fifth case has comments behind the names.
+void write_reads(std::ostream& out, const std::vector<Sequence>& reads, std::uint64_t number, bool has_qualities) {
+  for (const Sequence& read : reads) {
+    out << (has_qualities ? '@' : '>') << read.name;
+    if (number % 5 == 0) out << " CO:Z:" << read.bases.size() << " bases\tXC:i:" << number;
+    out << '\n' << read.bases << '\n';
+    if (!has_qualities) continue;
+    out << "+\n";
+    for (std::size_t i = 0; i < read.bases.size(); ++i) out << static_cast<char>('#' + (i * 7 + number) % 40);
+    out << '\n';
+  }
+  if (!out.flush()) throw std::runtime_error("the reads can't be written");
+}
+
+int make(Release release, std::uint64_t seed, std::uint64_t number, std::size_t bases, const std::string& folder) {
   const std::vector<Sequence> reference = unkind_reference(seed, number);
   write_reference(folder, reference);
   const bool has_qualities = number % 3 == 0;
   std::ofstream reads(folder + (has_qualities ? "/reads.fq" : "/reads.fa"));
-  for (const Sequence& read : unkind_reads(seed, number, reference, bases)) {
-    reads << (has_qualities ? '@' : '>') << read.name << '\n' << read.bases << '\n';
-    if (!has_qualities) continue;
-    reads << "+\n";
-    for (std::size_t i = 0; i < read.bases.size(); ++i) reads << static_cast<char>('#' + (i * 7 + number) % 40);
-    reads << '\n';
-  }
-  std::ofstream options(folder + "/options");
-  write_options(options, seed, number);
-  return reads && options ? 0 : 1;
+  write_reads(reads, unkind_reads(seed, number, reference, bases), number, has_qualities);
+  write_mapping_options(folder, release, seed, number);
+  return 0;
+}
+
+int make_overlaps(std::uint64_t seed, std::uint64_t number, std::size_t bases, const std::string& folder) {
+  const std::vector<Sequence> reads = unkind_reads(seed, number, unkind_reference(seed, number), bases);
+  write_reference(folder, reads);
+  std::ofstream out(folder + "/reads.fa");
+  write_reads(out, reads, number, false);
+  sluice::test_input::Random random = options_of(seed, number);
+  Lines lines{{}, "overlap"};
+  lines.add(overlap_presets[number % overlap_presets.size()]);
+  lines.minimap2.append(" ").append(exact_search.minimap2);  // as it is here without being asked for
+  if (number >= overlap_presets.size()) add_options(random, overlap_options, lines);
+  write_options(folder, lines, random);
+  return 0;
 }
 
 int make_spliced(std::uint64_t seed, std::uint64_t number, std::size_t bases, const std::string& folder) {
   const SplicedGenome genome = spliced_genome(seed, number);
   write_reference(folder, genome.contigs);
-  std::ofstream reads(folder + "/reads.fa"), junctions(folder + "/junctions.bed"), options(folder + "/options");
-  for (const Sequence& read : spliced_reads(seed, number, genome, bases)) reads << '>' << read.name << '\n' << read.bases << '\n';
+  std::ofstream reads(folder + "/reads.fa"), junctions(folder + "/junctions.bed");
+  write_reads(reads, spliced_reads(seed, number, genome, bases), 1, false);
   junctions << junctions_of(seed, number, genome, number % 2 == 0 ? JunctionForm::introns : JunctionForm::transcripts);
 
-  sluice::test_input::Random random = sluice::test_input::random_numbers(seed, 1'000'000 * number + 999'999);
-  const SameOption& preset = splice_presets[number % splice_presets.size()];
-  std::string theirs(preset.minimap2), ours(preset.sluice);
-  ours += " --compat minimap2=2.31";
+  sluice::test_input::Random random = options_of(seed, number);
+  Lines lines{{}, "map --compat minimap2=2.31"};
+  lines.add(output_forms[number >= splice_presets.size() ? random.below(output_forms.size()) : 0]);
+  lines.add(splice_presets[number % splice_presets.size()]);
   // Every third case has no file of junctions; without a gene of two exons there is nothing in it.
   const bool has_junctions = std::any_of(genome.genes.begin(), genome.genes.end(), [](const Gene& gene) { return gene.exons.size() > 1; });
-  if (has_junctions && number >= splice_presets.size() && random.below(3) > 0) {
-    const SameOption& known = known_junctions[random.below(known_junctions.size())];
-    theirs.append(" ").append(known.minimap2);
-    ours.append(" ").append(known.sluice);
-  }
-  if (number >= splice_presets.size()) add_options(random, splice_options, theirs, ours);
-  options << theirs << '\n' << ours << ways[random.below(6)] << '\n';
-  return reads && junctions && options ? 0 : 1;
+  if (has_junctions && number >= splice_presets.size() && random.below(3) > 0) lines.add(known_junctions[random.below(known_junctions.size())]);
+  if (number >= splice_presets.size()) add_options(random, splice_options, lines);
+  write_options(folder, lines, random);
+  return junctions.flush() ? 0 : 1;
 }
 
 int part(const std::string& path, const std::string& name, std::size_t begin, std::size_t end) {
   std::ifstream reads(path);
   std::string head, bases;
   while (std::getline(reads, head) && std::getline(reads, bases)) {
-    if (head.substr(1) == name) {
+    if (head.substr(1, head.find(' ') - 1) == name) {
       std::cout << '>' << name << '\n' << bases.substr(std::min(begin, bases.size()), end - begin) << '\n';
       return 0;
     }
@@ -123,11 +168,16 @@ int part(const std::string& path, const std::string& name, std::size_t begin, st
 
 int main(int argc, char** argv) {
   const std::vector<std::string> arguments(argv + 1, argv + argc);
-  if (arguments.size() == 5 && arguments[0] == "make")
-    return make(std::stoull(arguments[1]), std::stoull(arguments[2]), std::stoull(arguments[3]), arguments[4]);
-  if (arguments.size() == 5 && arguments[0] == "make-spliced")
-    return make_spliced(std::stoull(arguments[1]), std::stoull(arguments[2]), std::stoull(arguments[3]), arguments[4]);
   if (arguments.size() == 5 && arguments[0] == "part") return part(arguments[1], arguments[2], std::stoull(arguments[3]), std::stoull(arguments[4]));
-  std::cerr << "usage: sweep_mapping_case make|make-spliced SEED NUMBER BASES FOLDER\n       sweep_mapping_case part READS NAME BEGIN END\n";
+  if (arguments.size() == 5) {
+    const std::string& kind = arguments[0];
+    const std::uint64_t seed = std::stoull(arguments[1]), number = std::stoull(arguments[2]), bases = std::stoull(arguments[3]);
+    if (kind == "make") return make(Release::v2_24, seed, number, bases, arguments[4]);
+    if (kind == "make-recent") return make(Release::v2_31, seed, number, bases, arguments[4]);
+    if (kind == "make-spliced") return make_spliced(seed, number, bases, arguments[4]);
+    if (kind == "make-overlaps") return make_overlaps(seed, number, bases, arguments[4]);
+  }
+  std::cerr << "usage: sweep_mapping_case make|make-recent|make-spliced|make-overlaps SEED NUMBER BASES FOLDER\n"
+               "       sweep_mapping_case part READS NAME BEGIN END\n";
   return 2;
 }

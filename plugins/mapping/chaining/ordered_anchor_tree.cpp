@@ -25,8 +25,12 @@ std::int32_t OrderedAnchorTree::lower_of(std::int32_t kept, std::int32_t subtree
   return cost_of(other) < cost_of(kept) ? other : kept;
 }
 
+// Of equal costs the second child's counts, then the first child's: unlike in a search of an interval, where the first that is met counts.
 void OrderedAnchorTree::update_lowest(std::int32_t anchor, std::int32_t first_child, std::int32_t second_child) {
-  node(anchor).lowest = lower_of(lower_of(anchor, first_child), second_child);
+  std::int32_t lowest = anchor;
+  for (const std::int32_t child : {first_child, second_child})
+    if (child != none && cost_of(node(child).lowest) <= cost_of(lowest)) lowest = node(child).lowest;
+  node(anchor).lowest = lowest;
 }
 
 // Lifts the child of `top` on the other side into its place, so that `top` moves to `side`. Returns the new top.

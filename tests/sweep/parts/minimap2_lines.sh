@@ -11,13 +11,13 @@ trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
 
 # Some cases take minimap2 minutes, above all with --max-chain-skip=1000000: they are passed over where time counts.
-peer=("$minimap2" -a -t 2)
+peer=("$minimap2" -t 2)
 [ "$seconds" = 0 ] || peer=(timeout 120 "${peer[@]}")
 lines_of_minimap2() { "${peer[@]}" $theirs "$1" "$2" 2>theirs.log | grep -v '^@'; return "${PIPESTATUS[0]}"; }
 lines_of_sluice() {
-  rm -f now.sam
-  "$sluice" run map --quiet --allow-empty --format sam $ours --reference "$1" --reads "$2" --output now.sam 2>ours.log || return
-  grep -v '^@' now.sam
+  rm -f now.lines
+  "$sluice" run $ours --quiet --allow-empty --reference "$1" --reads "$2" --output now.lines 2>ours.log || return
+  grep -v '^@' now.lines
   return 0
 }
 # The lines of READS are equal.
@@ -51,8 +51,8 @@ report() {
   cat <<TEXT
 $sweep: case $number of seed $seed: other lines than minimap2's$([ -z "$name" ] || echo " ($name)"): $(tail -1 ours.log)
   cd $kept
-  $minimap2 -a ${theirs//junctions.bed/$seed.$number.junctions.bed} $seed.$number.reference.fa $seed.$number.reads.${file##*.}
-  $sluice run map --format sam ${ours//junctions.bed/$seed.$number.junctions.bed} --reference $seed.$number.reference.fa --reads $seed.$number.reads.${file##*.}
+  $minimap2 ${theirs//junctions.bed/$seed.$number.junctions.bed} $seed.$number.reference.fa $seed.$number.reads.${file##*.}
+  $sluice run ${ours//junctions.bed/$seed.$number.junctions.bed} --reference $seed.$number.reference.fa --reads $seed.$number.reads.${file##*.}
 TEXT
 }
 

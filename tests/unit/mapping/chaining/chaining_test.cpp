@@ -218,6 +218,30 @@ TEST_CASE("the tree finds the lowest cost of an interval, and walks down from an
   }
 }
 
+// minimap2 2.24 and 2.31: an anchor knows of its subtree the right child's lowest before the left child's, and that before itself.
+TEST_CASE("of equal costs the shape of the tree decides, as in minimap2") {
+  // A full tree: 80 above 40 and 120, 40 above 20 and 60, 60 above 50 and 70.
+  const std::vector<std::int32_t> query = {80, 40, 120, 20, 60, 100, 140, 10, 30, 50, 70, 90, 110, 130, 150};
+  const auto lowest = [&](const std::vector<std::int32_t>& low_ones, std::int32_t low, std::int32_t high) {
+    std::vector<double> cost(query.size(), 2);
+    for (const std::int32_t at : low_ones) cost[static_cast<std::size_t>(std::ranges::find(query, at) - query.begin())] = 1;
+    OrderedAnchorTree tree;
+    tree.reset(query, cost);
+    for (std::int32_t i = 0; i < std::ssize(query); ++i) tree.insert(i);
+    return query[static_cast<std::size_t>(tree.lowest_cost({low, INT32_MAX}, {high, -1}))];
+  };
+  // Of the subtree of 60, which is met as a whole.
+  CHECK(lowest({50, 60, 70}, 0, 200) == 70);
+  CHECK(lowest({50, 60}, 0, 200) == 50);
+  CHECK(lowest({60, 70}, 0, 200) == 70);
+  CHECK(lowest({50, 70}, 0, 200) == 70);
+  CHECK(lowest({60}, 0, 200) == 60);
+  // The anchors of the path down, and their subtrees, are met one after the other; the first counts.
+  CHECK(lowest({40, 60, 120, 140}, 0, 200) == 40);
+  CHECK(lowest({70, 100, 120}, 0, 200) == 70);
+  CHECK(lowest({80, 40, 70}, 0, 200) == 80);
+}
+
 TEST_CASE("the stage gives each read its chains, whatever batch it is in, and bad reads a reason") {
   namespace testing = sluice::testing;
   std::mt19937 random(9);
