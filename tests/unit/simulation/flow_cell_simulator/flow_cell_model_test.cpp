@@ -158,6 +158,36 @@ TEST_CASE("Behind a late decision nothing is ejected for a while") {
   CHECK(model.counts(3.4).rejected == 2);
 }
 
+TEST_CASE("A strand whose ejection is withheld is not asked about again, and the stop ends when it has been so long") {
+  FlowCellSettings settings = one_channel();
+  settings.channels = 2;
+  settings.deadline_seconds = 0.25;
+  settings.stop_seconds = 2;
+  FlowCellModel model(settings);
+  for (int i = 0; i < 2; ++i) model.add_read(read_of(40000));
+  const auto chunks = advance(model, 1.0);
+  REQUIRE(chunks.size() == 2);
+  CHECK(model.decide(1.5, 0, chunks[0].read_number, Decision::reject, 1.0) == Effect::late);
+  CHECK(model.decide(1.5, 1, chunks[1].read_number, Decision::reject, 1.5) == Effect::withheld);
+  CHECK(advance(model, 2.0).empty());
+  CHECK(model.is_stopped(3.4375));
+  CHECK_FALSE(model.is_stopped(3.5));
+}
+
+TEST_CASE("A channel sends one chunk at a time: the next read's first one comes with the next call") {
+  FlowCellModel model(one_channel());
+  model.add_read(read_of(4000));
+  model.add_read(read_of(4000));
+  auto chunks = advance(model, 1.5);
+  REQUIRE(chunks.size() == 1);
+  CHECK(chunks[0].read_number == 1);
+  CHECK(chunks[0].is_last);
+  chunks = advance(model, 1.5);
+  REQUIRE(chunks.size() == 1);
+  CHECK(chunks[0].read_number == 2);
+  CHECK(chunks[0].end == 2000);
+}
+
 TEST_CASE("Conditions of channels count for themselves, and depletion wants what is no target") {
   FlowCellSettings settings = one_channel();
   settings.channels = 3;
@@ -351,8 +381,17 @@ TEST_CASE("The model of sequencing time agrees with what channels do") {
   const double bases_per_hour = seconds[0] * conditions.bases_per_second / (duration / 3600);
   CHECK(estimate.hours_without == doctest::Approx(30 * 48502 / bases_per_hour).epsilon(0.03));
   CHECK(estimate.cost_with == doctest::Approx(10 * estimate.hours_with));
+  // Where no target is ever sequenced there are no hours: none among the strands, or all ejected at once.
+  const auto is_nothing = [](const SequencingConditions& of) {
+    const SequencingEstimate none = estimate_sequencing(of);
+    return none.hours_without == 0 && none.hours_with == 0 && none.cost_without == 0 && none.cost_with == 0 && none.enrichment == 0;
+  };
+  CHECK(!is_nothing(conditions));
+  SequencingConditions blind = conditions;
+  blind.recall = blind.decision_seconds = 0;
+  CHECK(is_nothing(blind));
   conditions.target_share = 0;
-  CHECK(estimate_sequencing(conditions).hours_with == 0);
+  CHECK(is_nothing(conditions));
 }
 
 TEST_CASE("With nothing else said, hours are those of a MinION flow cell: 512 channels, 450 bases a second, lambda thirty-fold") {

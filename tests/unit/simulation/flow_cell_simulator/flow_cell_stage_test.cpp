@@ -267,6 +267,51 @@ TEST_CASE("Conditions of channels are told apart, and where a channel depletes, 
   CHECK(result.counters.count("recall") == 0);
 }
 
+TEST_CASE("Where all channels deplete, the reads that are no targets are wanted") {
+  const TemporaryFolder folder;
+  std::ofstream(folder.path() + "/labels.tsv") << "r_target\n";
+  const TestBatch conditions = BatchBuilder("read_until_condition", 1)
+                                   .text("name", {"deplete"})
+                                   .column<std::uint8_t>("select", {1})
+                                   .column<std::int32_t>("minimum_chunks", {1})
+                                   .column<std::int32_t>("maximum_chunks", {0})
+                                   .text("targets", {""})
+                                   .list<std::uint8_t>("actions", {{2, 1, 0, 1}})
+                                   .list<std::int32_t>("channel_condition", {{}})
+                                   .build();
+  const Result result = run_stage<FlowCell>(reads_of({{"r_target", 4096}, {"a_other", 4096}, {"a_more", 4096}}))
+                            .with(one_pore)
+                            .with({{"labels", folder.path() + "/labels.tsv"}})
+                            .resource("conditions", conditions)
+                            .feedback(decided_by_name)
+                            .run();
+  REQUIRE_MESSAGE(result.ok(), result.message);
+  CHECK(result.counters.at("recall") == 1);
+  CHECK(result.counters.count("false_positive_rate") == 0);  // 0
+  CHECK(result.counters.at("target_reads") == 1);            // by the labels
+  CHECK(result.counters.at("target_bases") == 64);
+  CHECK(result.counters.at("other_bases") == 1024);
+}
+
+TEST_CASE("A read that is further behind than largest_chunk is given up") {
+  for (const int largest : {255, 256}) {
+    const Result result = run_stage<FlowCell>(reads_of({{"x", 4096}})).with(one_pore).with({{"largest_chunk", largest}}).run();
+    CHECK(result.counters.count("given_up") == (largest == 255 ? 1 : 0));
+    CHECK(result.batches.size() == (largest == 255 ? 0 : 16));
+  }
+}
+
+TEST_CASE("A pipeline that no clock waits for gets in one chunk what has come since") {
+  // A chunk would have to be made in 63 nanoseconds.
+  const Result result = run_stage<FlowCell>(reads_of({{"x", 4096 * 100}}))
+                            .with(one_pore)
+                            .with({{"speed", 1e6}, {"largest_chunk", 1000000000}, {"decision_samples", 1000000000}})
+                            .run();
+  REQUIRE_MESSAGE(result.ok(), result.message);
+  CHECK(result.counters.at("rounds_behind") > 0);
+  CHECK(result.batches.size() < 1600);
+}
+
 TEST_CASE("Late decisions stop ejections, which is said once, and so is that they come in time again") {
   // A decision comes 1/16 s after its chunk. "wait" has no deadline.
   const Result result = run_stage<FlowCell>(reads_of({{"r0", 8192}, {"wait", 8192}}))
