@@ -199,6 +199,22 @@ TEST_CASE("pairs with a long gap at either end are aligned as the matrix says, w
   });
 }
 
+TEST_CASE("pairs as long as whole blocks and strips of rows are aligned as the matrix says, with every instruction set") {
+  sluice::testing::for_each_instruction_set([] {
+    Random random(6);
+    PairAligner aligner;
+    for (const std::size_t rows : {63, 64, 65, 127, 128, 129, 255, 256, 257, 511, 512, 513, 1024})
+      for (const double rate : {0.05, 0.4}) {
+        const std::string query = letters(random, rows, "ACGT"), target = with_errors(random, query, rate);
+        const Alignment expected = by_definition(query, target);
+        const Alignment got = ours(aligner, query, target);
+        CAPTURE(rows);
+        REQUIRE(got.operations == expected.operations);
+        REQUIRE(got.edits == expected.edits);
+      }
+  });
+}
+
 TEST_CASE("a pair needs 100 bytes a base and 11 MiB at most") {
   CHECK(PairAligner::memory_bytes(0) == std::uint64_t{1} << 20U);
   CHECK(PairAligner::memory_bytes(1e6) >= 100'000'000);

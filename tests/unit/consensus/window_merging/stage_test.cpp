@@ -64,6 +64,8 @@ TEST_CASE("what was not polished keeps the target's bases") {
   CHECK(contigs.column<std::int64_t>("polished_windows")[0] == 1);
   CHECK(contigs.column<std::int64_t>("overlaps")[0] == 4);
   CHECK(result.accounts.at("unpolished").count == 2);
+  CHECK(result.counters.count("windows without half of the layers anywhere") == 0);
+  CHECK(result.counters.count("windows that failed and stay as they are") == 0);
   // Ten bases became four, one of them another.
   CHECK(figure(result, "00") == Amounts{{"part", 1}, {"whole", 3}});
   CHECK(figure(result, "01") == Amounts{{"amount", 1}});
@@ -108,6 +110,42 @@ TEST_CASE("a window that failed and one that nothing covers are counted, also wh
     CHECK(resumed.counters.at("windows that failed and stay as they are") == 1);
   }
   CHECK(resume_problems(run) == std::vector<std::string>{});
+}
+
+TEST_CASE("windows out of their order, beyond their target or of another part are refused") {
+  const auto merged = [](const std::vector<std::int64_t>& target, const std::vector<std::int64_t>& window, std::uint64_t part = 0,
+                         std::uint64_t parts = 1) {
+    const auto rows = static_cast<std::int64_t>(target.size());
+    const TestBatch batch = BatchBuilder("window", rows)
+                                .column<std::int64_t>("target_index", target)
+                                .column<std::int64_t>("window_index", window)
+                                .column<std::int64_t>("target_overlaps", std::vector<std::int64_t>(target.size(), 1))
+                                .list<std::int32_t>("sequence_length", std::vector<std::vector<std::int32_t>>(target.size(), {4, 4}))
+                                .text("consensus", std::vector<std::string>(target.size(), "ACGT"))
+                                .list<std::int32_t>("consensus_coverage", std::vector<std::vector<std::int32_t>>(target.size(), {1, 1, 1, 1}))
+                                .column<std::uint8_t>("is_polished", std::vector<std::uint8_t>(target.size(), 1))
+                                .build();
+    const Result result = run_stage(stage_of(plugin("window_merging"), "window_merging"), batch)
+                              .with({{"window_length", 10}})
+                              .resource("targets", store(targets))
+                              .part(part, parts)
+                              .run();
+    return result.ok() ? "" : result.message;
+  };
+  const std::string disorder = "window_merging: windows do not come in the order of their targets";
+  CHECK(merged({0, 1, 1, 2}, {0, 0, 2, 0}) == "");
+  CHECK(merged({1, 0}, {0, 0}) == disorder);
+  CHECK(merged({1, 1}, {1, 1}) == disorder);
+  CHECK(merged({1}, {3}) == disorder);  // it has three
+  CHECK(merged({1}, {-1}) == disorder);
+  CHECK(merged({-1}, {0}) == disorder);
+  CHECK(merged({3}, {0}) == disorder);
+  // Half of the bases are in the first two targets.
+  CHECK(merged({0, 1}, {0, 0}, 0, 2) == "");
+  CHECK(merged({2}, {0}, 1, 2) == "");
+  const std::string elsewhere = "is of another part of";
+  CHECK(merged({2}, {0}, 0, 2).find("target 'kept' " + elsewhere) != std::string::npos);
+  CHECK(merged({0}, {0}, 1, 2).find("target 'none' " + elsewhere) != std::string::npos);
 }
 
 TEST_CASE("a last window of one base is a window") {

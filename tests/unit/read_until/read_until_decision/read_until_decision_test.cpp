@@ -186,6 +186,14 @@ TEST_CASE("each pore and search has thresholds that ascend with the length, and 
   CHECK(misfits(seeds, {.pore = "r9", .search = Search::seeds, .target_bases = 3e9}).empty());
   CHECK(misfits(seeds, {.pore = "r9", .search = Search::seeds, .target_bases = 5e5}) == "the targets have 500000 bases");
   CHECK(misfits(seeds, {.pore = "r9", .search = Search::seeds, .rate_hz = 0.5}) == "the signal has 0 samples a second");
+  // By seeds targets may have any size from 600,000 bases on, else four times more or less than 50,000.
+  CHECK(misfits(seeds, {.pore = "r9", .search = Search::seeds, .target_bases = 600'000}).empty());
+  CHECK(misfits(seeds, {.pore = "r9", .search = Search::seeds, .target_bases = 599'999}) == "the targets have 599999 bases");
+  const BuiltInThresholds& sdtw = *built_in_thresholds("r9", Search::sdtw);
+  CHECK(misfits(sdtw, {.pore = "r9", .target_bases = 200'000}).empty());
+  CHECK(misfits(sdtw, {.pore = "r9", .target_bases = 200'001}) == "the targets have 200001 bases");
+  CHECK(misfits(sdtw, {.pore = "r9", .target_bases = 12'500}).empty());
+  CHECK(misfits(sdtw, {.pore = "r9", .target_bases = 12'499}) == "the targets have 12499 bases");
   // Rates and spreads may differ by a tenth: 4,000 Hz by 400.
   const auto fits_rate = [&](double rate) { return misfits(seeds, {.pore = "r9", .search = Search::seeds, .rate_hz = rate}).empty(); };
   CHECK(fits_rate(4400));
@@ -262,6 +270,11 @@ TEST_CASE("strands are slow if the median of 100 of them or more is 12 % above t
   CHECK_FALSE(slow(11.15, 102));
   CHECK(slow(11.25, 102));
   CHECK_FALSE(slow(100, 102, 0));
+  // What is ten times as slow and more is one class.
+  StrandSpeed slowest(10);
+  for (int read = 0; read < 200; ++read) slowest.add(1e9, 1);
+  REQUIRE(slowest.slow());
+  CHECK(slowest.slow()->dwell == doctest::Approx(100.05).epsilon(1e-9));
   StrandSpeed nowhere(10);
   for (int read = 0; read < 200; ++read) nowhere.add(1000, 0);
   CHECK_FALSE(nowhere.slow());
