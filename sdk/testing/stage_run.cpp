@@ -121,6 +121,7 @@ StageRun& StageRun::files_in(std::string folder) { return folder_ = std::move(fo
 StageRun& StageRun::target_work(double work) { return target_work_ = work, *this; }
 StageRun& StageRun::target_bytes(std::uint64_t bytes) { return target_bytes_ = bytes, *this; }
 StageRun& StageRun::at_most_calls(std::size_t calls) { return most_calls_ = calls, *this; }
+StageRun& StageRun::feedback(std::function<TestBatch(const TestBatch&)> answer) { return answer_ = std::move(answer), *this; }
 StageRun& StageRun::only_inputs(std::size_t first, std::size_t last) { return first_input_ = first, last_input_ = last, *this; }
 StageRun& StageRun::saves_to(std::vector<SavedInstance>* saved) { return saved_ = saved, *this; }
 StageRun& StageRun::part(std::uint64_t part, std::uint64_t parts) { return part_ = part, parts_ = parts, *this; }
@@ -142,6 +143,7 @@ Result StageRun::run() const {
   result.log = host->log_lines;
   result.accounts = host->accounts;
   result.counters = host->counters;
+  result.quantities = host->observed;
   result.outcomes = host->outcomes;
   result.problems.insert(result.problems.end(), host->problems.begin(), host->problems.end());
   return result;
@@ -192,6 +194,7 @@ void StageRun::run_with(const std::shared_ptr<detail::MiniHost>& host, Result& r
   args.parameter_stride = sizeof(sluice_value);
   args.part = part_;
   args.parts = parts_;
+  args.feedback_sinks = answer_ ? 1 : 0;
   std::vector<sluice_bytes> states;
   for (const SavedInstance& saved : resumed_) states.push_back({saved.state.data(), saved.state.size()});
   args.saved = states.data();
@@ -228,6 +231,15 @@ void StageRun::run_with(const std::shared_ptr<detail::MiniHost>& host, Result& r
     call.device = &device->handle();
   }
 
+  if (answer_ && made.feedback == nullptr) return static_cast<void>(detail::fail(result, SLUICE_ERROR_UNSUPPORTED, "the stage takes no feedback"));
+  if (answer_)
+    host->when_emitted = [&, batches = std::uint64_t{0}](TestBatch::Contents emitted) mutable {
+      emitted.sequence = batches++;
+      const TestBatch answer = answer_(TestBatch(std::move(emitted))).with_sequence(batches - 1);
+      sluice_error refused{};
+      detail::about_to_call("feedback", batches - 1);
+      if (made.feedback(made.self, &call, &answer.raw(), &refused) != SLUICE_OK) host->problem(std::string("feedback(): ") + refused.message);
+    };
   if (d.kind == SLUICE_SOURCE || d.kind == SLUICE_RESOURCE)
     run_without_input(host, made, call, wanted, result);
   else

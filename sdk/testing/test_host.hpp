@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <functional>
 #include <limits>
 #include <map>
 #include <memory>
@@ -131,6 +132,7 @@ class MiniHost : public std::enable_shared_from_this<MiniHost> {
         return SLUICE_ERROR_UNSUPPORTED;
       }
       out.home->close_batch(out);
+      if (out.home->when_emitted) out.home->when_emitted(out.emitted.back());
       return SLUICE_OK;
     };
     api_.outcome = [](const sluice_host* host, const char* name, std::uint64_t good, std::uint64_t total) -> sluice_status {
@@ -190,6 +192,7 @@ class MiniHost : public std::enable_shared_from_this<MiniHost> {
   std::map<std::string, double> counters;
   std::map<std::string, std::vector<double>> observed;
   std::vector<std::string> problems;
+  std::function<void(const TestBatch::Contents&)> when_emitted;
   TestFiles files;
 
  private:

@@ -190,8 +190,6 @@ class Window {
       above_ = bottom;
       return;
     }
-    if (last_ < written_) std::fill(row_steps_.begin() + last_ + 1, row_steps_.begin() + written_ + 1, RowStep());
-    written_ = last_;
     std::int64_t at_last = at_last_;
     for (int lane = 0; lane < lanes; ++lane) at_last += std::popcount(words.ups[lane]) - std::popcount(words.downs[lane]);
     // Columns of the bottom row in which paths of at most `limit` edits leave the strip: D and the gaps that are needed then. Both change by at most
@@ -229,8 +227,10 @@ class Window {
     first_ = std::max<std::int64_t>(1, left);
     above_ = bottom;
     const std::int64_t reached = end() - bottom + right + (limit_ - at_right - rest - right) / 2;
-    last_ = reaches_end_ ? problem_.columns : std::min(problem_.columns, reached);
-    at_last_ = last_ >= written_ ? at_last + last_ - written_ : at_last - steps(last_ + 1, written_);
+    // Strips that go further down never end further left: row_steps_ behind `last_` are as at the beginning.
+    const std::int64_t last_above = last_;
+    last_ = reaches_end_ ? problem_.columns : std::min(problem_.columns, std::max(last_, reached));
+    at_last_ = at_last + last_ - last_above;
   }
 
  private:
@@ -250,7 +250,6 @@ class Window {
   std::int64_t limit_;
   std::int64_t above_ = 0, first_ = 1, last_ = 0;
   std::int64_t corner_ = 0, at_last_ = 0;  // D(above, first - 1), D(above, last)
-  std::int64_t written_ = 0;               // last column of row_steps that is not as at the beginning
   bool reaches_end_ = false;
 };
 

@@ -16,7 +16,7 @@ void append_records(std::string_view target, std::int64_t first, std::string_vie
     if (lacks_letters && change.from_begin > 0 && change.to_begin > 0) {
       --change.from_begin;
       --change.to_begin;
-    } else if (lacks_letters && change.from_end < from.size() && change.to_end < to.size()) {
+    } else if (lacks_letters && change.from_end < from.size()) {  // then there is the same letter in `to`
       ++change.from_end;
       ++change.to_end;
       // The next one may want the same base.

@@ -164,7 +164,6 @@ class WindowMerging {
   void keep_backbone(std::int64_t window) {
     const std::int64_t begin = std::min(next_window_ * window_length_, targets_.length(target_));
     const std::int64_t end = std::min(window * window_length_, targets_.length(target_));
-    next_window_ = std::max(next_window_, window);
     if (end > begin) contigs_.append_own(target_, begin, end);
   }
 

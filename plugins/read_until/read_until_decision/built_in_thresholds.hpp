@@ -40,7 +40,8 @@ struct Circumstances {
   double level_spread = 0;
 };
 // What thresholds were not made for, as a list for a sentence; empty: they fit. By alignment to all of the targets a target four times as large or
-// small as the one they were made for, by seeds one of less than 600,000 bases; a sampling rate or a spread of levels that differs by a tenth.
+// small as the one they were made for, by seeds one of less than 600,000 bases; a sampling rate or a spread of levels that differs by more than a
+// tenth.
 std::string misfits(const BuiltInThresholds& thresholds, const Circumstances& run);
 
 }  // namespace sluice::read_until_decision

@@ -122,10 +122,7 @@ void FlowCellModel::send(Channel& channel, std::int32_t number, double now, std:
     chunks.push_back({number, channel.chunk_index++, is_last, channel.read, channel.sent, available, channel.read_number, channel.start});
     channel.sent = available;
   }
-  if (ended) {
-    channel.verdict = Verdict::without;
-    ++counts_of(channel).ended;
-  }
+  if (ended) ++counts_of(channel).ended;
 }
 
 void FlowCellModel::advance(double now, std::int32_t first, std::int32_t step, std::vector<Chunk>& chunks) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <thread>
 
@@ -21,6 +22,10 @@ class ModelClock {
   // Seconds of the flow cell in one second; 0: time is virtual, and waiting takes none.
   virtual double speed() const = 0;
 };
+
+// Channels are looked at in so many groups (waves), one a tick. The tick that follows, where the clock is at tick `now`: `next`; more than a round
+// later the first of the last round, so that every group is looked at once.
+inline std::uint64_t tick_after(std::uint64_t next, std::uint64_t now, std::uint64_t waves) { return now > next + waves ? now - waves + 1 : next; }
 
 class RealClock final : public ModelClock {
  public:

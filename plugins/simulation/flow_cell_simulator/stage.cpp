@@ -276,10 +276,11 @@ class FlowCell {
 
   // A pipeline that has been behind for more than a round gets what has come since in one chunk, not in as many as were missed.
   void skip_what_is_past() {
+    if (clock_->speed() == 0) return;
     const auto now = static_cast<std::uint64_t>(clock_->now() / tick_seconds_);
-    if (clock_->speed() == 0 || now <= next_tick_ + static_cast<std::uint64_t>(p_.waves)) return;
-    ++rounds_behind_;
-    next_tick_ = now - static_cast<std::uint64_t>(p_.waves) + 1;
+    const std::uint64_t next = tick_after(next_tick_, now, static_cast<std::uint64_t>(p_.waves));
+    if (next != next_tick_) ++rounds_behind_;
+    next_tick_ = next;
   }
 
   void remember_sent(double time) {

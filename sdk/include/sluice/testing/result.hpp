@@ -35,6 +35,7 @@ struct Result {
   std::vector<FailedRow> failed;            // by this stage
   std::map<std::string, Account> accounts;  // by reason code: inputs that never became rows
   std::map<std::string, double> counters;
+  std::map<std::string, std::vector<double>> quantities;                    // what was observed, by name
   std::map<std::string, std::pair<std::uint64_t, std::uint64_t>> outcomes;  // good rows and all, by name
   std::vector<LogLine> log;
   std::map<std::string, std::string> files;      // path as the stage gave it -> bytes, of every file that was closed

@@ -87,6 +87,8 @@ class StageRun {
   StageRun& target_work(double work);
   StageRun& target_bytes(std::uint64_t bytes);
   StageRun& at_most_calls(std::size_t calls);
+  // Regroups: a sink gives rows back. `answer` makes of each batch that is emitted the one that feedback() gets, before emit() returns.
+  StageRun& feedback(std::function<TestBatch(const TestBatch& emitted)> answer);
 
   // Only inputs [first, last).
   StageRun& only_inputs(std::size_t first, std::size_t last);
@@ -131,6 +133,7 @@ class StageRun {
   double target_work_ = 1e6;
   std::uint64_t target_bytes_ = std::uint64_t{64} << 20;
   std::size_t most_calls_ = 1'000'000;
+  std::function<TestBatch(const TestBatch& emitted)> answer_;
   const sluice_device_provider* provider_ = nullptr;
   std::int32_t ordinal_ = 0;
   std::int64_t device_allocations_ = std::numeric_limits<std::int64_t>::max();

@@ -179,6 +179,48 @@ TEST_CASE("short pairs are divided as longer ones are, with every instruction se
   });
 }
 
+// Bands that begin in column 0 over several strips, with a limit that is no larger than the gap.
+TEST_CASE("pairs with a long gap at either end are aligned as the matrix says, with every instruction set") {
+  sluice::testing::for_each_instruction_set([] {
+    Random random(5);
+    PairAligner aligner;
+    for (int i = 0; i < 60; ++i) {
+      const std::string common = letters(random, 200 + random() % 500, i % 2 == 0 ? "AC" : "CGT");
+      const std::string more = letters(random, 300 + random() % 500, i % 3 == 0 ? "A" : i % 3 == 1 ? "AC" : "ACGT");
+      const std::string copy = with_errors(random, common, i % 4 * 0.03), longer = i % 5 < 3 ? more + copy : copy + more;
+      const bool in_query = i % 7 != 0;
+      const Alignment expected = in_query ? by_definition(longer, common) : by_definition(common, longer);
+      const Alignment got = in_query ? ours(aligner, longer, common) : ours(aligner, common, longer);
+      CAPTURE(longer);
+      CAPTURE(common);
+      REQUIRE(got.operations == expected.operations);
+      REQUIRE(got.edits == expected.edits);
+    }
+  });
+}
+
+TEST_CASE("pairs as long as whole blocks and strips of rows are aligned as the matrix says, with every instruction set") {
+  sluice::testing::for_each_instruction_set([] {
+    Random random(6);
+    PairAligner aligner;
+    for (const std::size_t rows : {63, 64, 65, 127, 128, 129, 255, 256, 257, 511, 512, 513, 1024})
+      for (const double rate : {0.05, 0.4}) {
+        const std::string query = letters(random, rows, "ACGT"), target = with_errors(random, query, rate);
+        const Alignment expected = by_definition(query, target);
+        const Alignment got = ours(aligner, query, target);
+        CAPTURE(rows);
+        REQUIRE(got.operations == expected.operations);
+        REQUIRE(got.edits == expected.edits);
+      }
+  });
+}
+
+TEST_CASE("a pair needs 100 bytes a base and 11 MiB at most") {
+  CHECK(PairAligner::memory_bytes(0) == std::uint64_t{1} << 20U);
+  CHECK(PairAligner::memory_bytes(1e6) >= 100'000'000);
+  CHECK(PairAligner::memory_bytes(1e6) <= 100'000'000 + (std::uint64_t{11} << 20U));
+}
+
 TEST_CASE("any bytes are letters") {
   Random random(2);
   PairAligner aligner;

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <map>
 #include <sluice/testing.hpp>
 #include <sluice/utc_time.hpp>
 #include <string>
@@ -100,6 +101,12 @@ TEST_CASE("versions of dorado are compared as numbers") {
   CHECK(is_dorado_before("dorado 1.10.0", 1, 4) == false);
   CHECK(is_dorado_before("dorado 2.0.0", 2, 1) == true);
   CHECK_FALSE(is_dorado_before("guppy 6.5.7", 1, 4).has_value());
+  CHECK(is_dorado_before("dorado 1.3.9", 1, 4) == true);
+  CHECK(is_dorado_before("dorado 1.4.0", 1, 4) == false);
+  CHECK(is_dorado_before("dorado 9999.0", 1, 4) == false);
+  CHECK(is_dorado_before("dorado 1.9999.0", 1, 4) == false);
+  // No version has numbers of five digits; what has is none.
+  CHECK_FALSE(is_dorado_before("dorado 10000.0", 1, 4).has_value());
   CHECK_FALSE(is_dorado_before("dorado ", 1, 4).has_value());
 }
 
@@ -115,16 +122,20 @@ TEST_CASE("moves that are not those of the bases and samples are broken") {
   CHECK(state({5, 1, 0, 1, 1, 0}, 3, 10, 34) == MoveState::broken);
   CHECK(state({0, 1, 1}, 2) == MoveState::broken);
   CHECK(state({5}, 0) == MoveState::broken);
+  CHECK(state({5, 1, 0}, 0) == MoveState::broken);
   CHECK(state_of_moves(parse(moves({5, 1, 1})), 2) == MoveState::none);
   CHECK(state_of_moves(parse(tag("ts", 1) + tag("ns", 11)), 2) == MoveState::none);
   const std::string rna = tag("RG", std::string("run_rna004_130bps_sup@v5.1.0")), barcode = tag("BC", std::string("b1"));
   CHECK(state({5, 1, 0, 1, 1, 0}, 3, 10, 35, rna + barcode + older) == MoveState::doubted);
   CHECK(state({5, 1, 0, 1, 1, 0}, 3, 10, 35, rna + barcode + newest) == MoveState::sound);
   CHECK(state({5, 1, 0, 1, 1, 0}, 3, 10, 35, rna + older) == MoveState::sound);
+  // Since 1.4.0 they are cut at the right end.
+  CHECK(state({5, 1, 0, 1, 1, 0}, 3, 10, 35, rna + barcode + tag("PG", std::string("dorado 1.4.0"))) == MoveState::sound);
 }
 
 TEST_CASE("where ns still counts what was cut behind the last base the moves end the read") {
   CHECK(part_of(moves({5, 1, 0, 1}) + tag("ts", 10) + tag("ns", 29)) == Part{10, 29});
+  CHECK(part_of(moves({5, 1, 0, 1}) + tag("ts", 10) + tag("ns", 30)) == Part{10, 25});  // a whole stride more than the moves
   CHECK(part_of(moves({5, 1, 0, 1}) + tag("ts", 10) + tag("ns", 900)) == Part{10, 25});
 }
 
@@ -158,9 +169,24 @@ TEST_CASE("the stage gives columns, and fails what can't be used") {
   CHECK(batch.column<std::int32_t>("basecaller_poly_a")[5] == -1);
   CHECK(batch.text("read_group")[1] == "g");
   CHECK(batch.text("basecall_model")[1] == "rna004_130bps_sup@v5.1.0");
+  CHECK(result.counters == std::map<std::string, double>{{"split reads", 1}, {"reads with a part of a signal", 2}, {"reads with moves", 1}});
+  CHECK(result.log.empty());
   const testing::Result ignored = run("ignore");
   CHECK(ignored.failed == std::vector<testing::FailedRow>{{0, 3, "duplex"}});
   CHECK(ignored.batch().view().list<std::int8_t>("moves")[1].empty());
+}
+
+TEST_CASE("reads whose moves are cut at the wrong end are counted and warned of once") {
+  const std::string doubted =
+      tag("ts", 10) + tag("ns", 35) + moves({5, 1, 0, 1, 1, 0}) + tag("RG", std::string("run_rna004")) + tag("BC", std::string("b1")) + older;
+  const testing::TestBatch reads =
+      testing::BatchBuilder("read", 2).text("read_id", {"a", "b"}).text("basecaller_tags", {doubted, doubted}, "binary").build();
+  const testing::Result result = testing::run_stage(testing::stage_of(plugin(), "basecaller_tags"), {reads, reads}).run();
+  REQUIRE_MESSAGE(result.ok(), result.message);
+  CHECK(result.counters == std::map<std::string, double>{{"reads with a part of a signal", 4}, {"reads with moves that are not used", 4}});
+  CHECK(result.batches[1].view().list<std::int8_t>("moves")[1].empty());
+  REQUIRE(result.log.size() == 1);
+  CHECK(result.log[0].message.starts_with("direct RNA with barcodes of dorado before 1.4.0"));
 }
 
 TEST_CASE("what the alignment does not say is taken from the comment of the read, and of both the alignment's counts") {

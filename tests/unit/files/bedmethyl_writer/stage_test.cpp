@@ -4,12 +4,11 @@
 
 #include <doctest/doctest.h>
 
-#include <algorithm>
 #include <limits>
-#include <map>
 #include <sluice/testing.hpp>
 #include <string>
 
+#include "unit/figures_of.hpp"
 #include "unit/resumed_forms.hpp"
 
 using namespace sluice::bedmethyl_writer;
@@ -77,24 +76,6 @@ TEST_CASE("positions and counts have limits, and a site without valid calls has 
     CHECK(!run(0, which, -1).ok());
   }
 }
-
-namespace {
-
-// The amounts of a figure with this number (ResultFigures), by what follows it, fields with a blank between them.
-std::map<std::string, double> figure(const sluice::testing::Result& result, const std::string& number) {
-  std::map<std::string, double> amounts;
-  const std::string begin = "\x1f" + number + "\x1f";
-  for (const auto& [name, amount] : result.counters) {
-    if (!name.starts_with(begin) || name.substr(begin.size()).starts_with("=")) continue;
-    std::string rest = name.substr(begin.size());
-    std::replace(rest.begin(), rest.end(), '\x1f', ' ');
-    amounts[rest] += amount;
-  }
-  return amounts;
-}
-using Amounts = std::map<std::string, double>;
-
-}  // namespace
 
 TEST_CASE("the report's figures are those of the rows, counted by hand") {
   const auto result = run_stage<BedMethylWriter>(sites()).with({{"output", "sites.bed"}, {"report_region", "chr1:10-10"}}).run();

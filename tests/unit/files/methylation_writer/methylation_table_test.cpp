@@ -8,6 +8,7 @@
 
 #include "expected_table.hpp"
 #include "methylation_writer/stage.cpp"  // the stage class has no header of its own
+#include "unit/figures_of.hpp"
 #include "unit/outcomes_of.hpp"
 #include "unit/resumed_forms.hpp"
 
@@ -97,6 +98,49 @@ TEST_CASE("a read that failed, or has no calls, leaves no trace in front of othe
                                .list<float>("log_lik_unmethylated", {{}, {-1.0F}})
                                .build();
   CHECK(run(turned).files.at("-") == std::string(table_header(TableVersion::v2)) + second);
+}
+
+TEST_CASE("the report's figures are those of the calls, counted by hand") {
+  struct Group {
+    std::int64_t start;
+    std::int32_t sites;
+    float ratio;
+  };
+  // A call of 2.5 counts, one of 2.49 does not. Ratios lie in classes of a half, the last ones have all beyond -20 and 20. What is no number, or has
+  // no site, counts nowhere.
+  const std::vector<Group> groups = {{2, 1, 2.5F}, {2, 1, 2.49F}, {7, 2, -3},     {7, 2, 19.99F}, {7, 1, 20},
+                                     {7, 1, -20},  {7, 1, -100},  {7, 1, -0.25F}, {7, 1, 0.5F},   {7, 1, std::numeric_limits<float>::quiet_NaN()},
+                                     {7, 0, 5}};
+  std::vector<std::int64_t> start;
+  std::vector<std::int32_t> sites;
+  std::vector<float> methylated;
+  for (const Group& group : groups) start.push_back(group.start), sites.push_back(group.sites), methylated.push_back(group.ratio);
+  const TestBatch read = BatchBuilder("read", 1)
+                             .text("read_id", {"r"})
+                             .text("contig", {"one"})
+                             .column<std::uint8_t>("is_reverse", {0})
+                             .list<std::int64_t>("site_start", {start})
+                             .list<std::int64_t>("site_end", {start})
+                             .list<std::int32_t>("site_motifs", {sites})
+                             .list<float>("log_lik_methylated", {methylated})
+                             .list<float>("log_lik_unmethylated", {std::vector<float>(groups.size(), 0.0F)})
+                             .build();
+  const auto run = [&](const std::string& region) {
+    return run_stage<MethylationTable>(read)
+        .resource("reference", small_reference())
+        .resource("model", model("3"))
+        .with({{"output", "-"}, {"report_region", region}})
+        .run();
+  };
+  const auto result = run("one:8-8");
+  REQUIRE_MESSAGE(result.ok(), result.message);
+  CHECK(figure(result, "00") == Amounts{{"part", 4}, {"whole", 8}});
+  CHECK(figure(result, "01") == Amounts{{"part", 8}, {"whole", 11}});
+  CHECK(figure(result, "02") == Amounts{{"0000000000 one 7 8 part", 3}, {"0000000000 one 7 8 whole", 7}});
+  CHECK(figure(result, "03") == Amounts{{"5", 1}, {"4", 1}, {"-6", 1}, {"39", 2}, {"-40", 2}, {"-1", 1}, {"1", 1}});
+  const auto nowhere = run("three:1-2");
+  CHECK(!nowhere.ok());
+  CHECK(nowhere.message.find("three") != std::string::npos);
 }
 
 TEST_CASE("a table without calls is its header") {

@@ -76,6 +76,79 @@ TEST_CASE("a read without truth is left out with a warning, and FASTA truth need
   CHECK(fasta.remedy.find("reference") != std::string::npos);
 }
 
+namespace {
+
+struct MadeUpRead {
+  std::string name;
+  std::vector<std::int64_t> sites;
+  std::vector<std::int32_t> motifs;
+  std::vector<float> ratios;
+};
+TestBatch made_up(const std::vector<MadeUpRead>& reads) {
+  std::vector<std::string> names;
+  std::vector<std::vector<std::int64_t>> sites;
+  std::vector<std::vector<std::int32_t>> motifs;
+  std::vector<std::vector<float>> methylated, unmethylated;
+  for (const MadeUpRead& read : reads) {
+    names.push_back(read.name);
+    sites.push_back(read.sites);
+    motifs.push_back(read.motifs);
+    methylated.push_back(read.ratios);
+    unmethylated.emplace_back(read.ratios.size(), 0.0F);
+  }
+  return BatchBuilder("read", static_cast<std::int64_t>(reads.size()))
+      .text("read_id", names)
+      .text("contig", std::vector<std::string>(reads.size(), "x"))
+      .column<std::uint8_t>("is_reverse", std::vector<std::uint8_t>(reads.size(), 0))
+      .list<std::int64_t>("site_start", sites)
+      .list<std::int64_t>("site_end", sites)
+      .list<std::int32_t>("site_motifs", motifs)
+      .list<float>("log_lik_methylated", methylated)
+      .list<float>("log_lik_unmethylated", unmethylated)
+      .build();
+}
+
+}  // namespace
+
+TEST_CASE("the whole report, counted by hand, and the same where the run was resumed") {
+  const TemporaryFolder folder;
+  const std::string sites = file_in(folder, "sites.tsv", "x\t3\t0.5\nx\t5\t0\n");
+  const std::string truth = file_in(folder, "reads.tsv", "x\t3\t+\ta\t1\nx\t5\t+\ta\t0\nx\t9\t+\ta\t1\nx\t3\t+\tb\t1\nx\t3\t+\tc\t1\n");
+  // a: right, right, a group of two, a place without truth. b: one call, wrong. c: no call. d: nothing is known of it.
+  const TestBatch reads =
+      made_up({{"a", {3, 5, 9, 30}, {1, 1, 2, 1}, {4, -3, 9, 1}}, {"b", {3}, {1}, {-3}}, {"c", {}, {}, {}}, {"d", {3}, {1}, {5}}});
+  const auto run = run_stage(stage_of(plugin(), "methylation_accuracy"), {reads.rows(0, 2), reads.rows(2, 4).with_sequence(1)})
+                       .with({{"site_truth", sites}, {"read_truth", truth}, {"output", "o"}, {"minimum_reads", 1}});
+  const Result result = run.run();
+  REQUIRE_MESSAGE(result.ok(), result.message);
+  // Methylated molecules have 4 and -3, the other has -3: one of two pairs in order, one tied.
+  CHECK(result.files.at("o") ==
+        "{\n  \"reads\": 2,\n  \"reads_without_truth\": 1,\n  \"groups\": 5,\n  \"single_site_calls\": 3,\n  \"of_these_methylated\": 2,\n"
+        "  \"calls_without_truth\": 1,\n  \"auc\": 0.750000,\n  \"call_threshold\": 2.5,\n  \"confident_calls\": 3,\n"
+        "  \"confident_calls_right\": 0.666667,\n  \"minimum_reads\": 1,\n  \"sites\": 2,\n  \"frequency_correlation\": 1.000000,\n"
+        "  \"frequency_rmse\": 0.000000\n}\n");
+  CHECK(resume_problems(run) == std::vector<std::string>{});
+}
+
+TEST_CASE("a ratio of 0 is no methylated call, any above it is, and one confident call has a share") {
+  const TemporaryFolder folder;
+  const std::string sites = file_in(folder, "sites.tsv", "x\t3\t0\nx\t5\t1\n"),
+                    truth = file_in(folder, "reads.tsv", "x\t3\t+\ta\t0\nx\t5\t+\ta\t1\n");
+  const auto report = [&](const MadeUpRead& read, double threshold) {
+    const Result result =
+        run_stage(stage_of(plugin(), "methylation_accuracy"), made_up({read}))
+            .with({{"site_truth", sites}, {"read_truth", truth}, {"output", "o"}, {"minimum_reads", 1}, {"call_threshold", threshold}})
+            .run();
+    REQUIRE_MESSAGE(result.ok(), result.message);
+    return result.files.at("o");
+  };
+  const std::string both = report({"a", {3, 5}, {1, 1}, {0, 0.5F}}, 0);
+  for (const char* part : {"\"confident_calls\": 2,", "\"confident_calls_right\": 1.000000,", "\"frequency_rmse\": 0.000000"})
+    CHECK_MESSAGE(both.find(part) != std::string::npos, part, " is not in ", both);
+  CHECK(report({"a", {5}, {1}, {3}}, 2.5).find("\"confident_calls_right\": 1.000000,") != std::string::npos);
+  CHECK(report({"a", {5}, {1}, {2}}, 2.5).find("\"confident_calls_right\": null,") != std::string::npos);
+}
+
 TEST_CASE("lists of different lengths are an error") {
   const TemporaryFolder folder;
   const TestBatch batch = BatchBuilder("read", 1)

@@ -52,6 +52,18 @@ std::string text_of(const FrequencyAccumulator& frequencies) {
   return text;
 }
 
+std::string state_of(const FrequencyAccumulator& frequencies) {
+  std::string state;
+  sluice::StateWriter to(
+      [](void* text, const void* data, std::size_t bytes) -> sluice_status {
+        static_cast<std::string*>(text)->append(static_cast<const char*>(data), bytes);
+        return SLUICE_OK;
+      },
+      &state);
+  frequencies.save(to);
+  return state;
+}
+
 TEST_CASE("calls beyond the threshold count, by their sign") {
   FrequencyAccumulator frequencies;
   CHECK(frequencies.add(call_at(7, 3.0)) == AddStatus::counted);
@@ -202,17 +214,6 @@ TEST_CASE("sums of another table are taken up to what a count holds, and refused
 }
 
 TEST_CASE("rows of a saved state come behind those that are there") {
-  const auto saved = [](const FrequencyAccumulator& frequencies) {
-    std::string state;
-    sluice::StateWriter to(
-        [](void* text, const void* data, std::size_t bytes) -> sluice_status {
-          static_cast<std::string*>(text)->append(static_cast<const char*>(data), bytes);
-          return SLUICE_OK;
-        },
-        &state);
-    frequencies.save(to);
-    return state;
-  };
   const auto with_row = [](std::uint64_t row, std::string_view sequence) {
     FrequencyAccumulator frequencies;
     Call call = call_at(7, 3.0, row);
@@ -221,7 +222,7 @@ TEST_CASE("rows of a saved state come behind those that are there") {
     return frequencies;
   };
   // Row 4 of the first part, and row 2 of the second, which is the seventh of all where the first has five.
-  const std::string first = saved(with_row(4, "FIRST")), second = saved(with_row(2, "SECOND"));
+  const std::string first = state_of(with_row(4, "FIRST")), second = state_of(with_row(2, "SECOND"));
   FrequencyAccumulator both;
   sluice::StateReader of_first(first), of_second(second);
   both.restore(of_first, 0);
@@ -234,6 +235,47 @@ TEST_CASE("rows of a saved state come behind those that are there") {
   beside.restore(again, 0);
   beside.restore(beside_it, 0);
   CHECK(sites_of(beside)[0].sequence == "SECOND");
+}
+
+TEST_CASE("a site without a sequence is saved and restored; one of a contig that the state lacks is refused") {
+  FrequencyAccumulator one;
+  Call call = call_at(7, 3.0);
+  call.sequence = "";
+  one.add(call);
+  const std::string state = state_of(one);
+  FrequencyAccumulator again;
+  sluice::StateReader from(state);
+  again.restore(from, 0);
+  REQUIRE(again.size() == 1);
+  CHECK(sites_of(again)[0].sequence.empty());
+  CHECK(sites_of(again)[0].called_sites == 1);
+  // Sites are at the end of a state, 56 bytes each; the number of the contig follows the start. There is contig 0.
+  std::string damaged = state;
+  damaged[damaged.size() - 56 + 8] = 1;
+  sluice::StateReader from_damaged(damaged);
+  CHECK_THROWS_WITH(again.restore(from_damaged, 0), doctest::Contains("damaged"));
+}
+
+TEST_CASE("the order of sites replaces what was in it") {
+  FrequencyAccumulator frequencies;
+  frequencies.add(call_at(20, 3.0));
+  frequencies.add(call_at(10, 3.0));
+  std::vector<std::uint32_t> order = {7, 8, 9};
+  frequencies.sort(order);
+  CHECK(order == std::vector<std::uint32_t>{1, 0});
+}
+
+TEST_CASE("the index is three quarters full at most: 5 to 11 bytes a site") {
+  FrequencyAccumulator frequencies;
+  const auto add_site = [&](std::int64_t start) {
+    Call call = call_at(start, 3.0);
+    call.sequence = "";
+    frequencies.add(call);
+  };
+  for (std::int64_t start = 0; start < 768; ++start) add_site(start);  // three quarters of 1,024
+  const std::size_t before = frequencies.memory_bytes();
+  add_site(768);
+  CHECK(frequencies.memory_bytes() == before + 1024 * 4);
 }
 
 TEST_CASE("accumulators merged in any order give what one would") {

@@ -60,6 +60,7 @@ TEST_CASE("calls beyond the threshold are summed over reads and strands, sorted 
         "one 2 2 1 1 1 AACGT\n"
         "one 7 9 2 4 2 TACGCGT\n"
         "two 6 6 1 1 1 TTCGA\n");
+  CHECK(result.counters.at("calls counted") == 4);
   CHECK(result.counters.at("calls below the threshold") == 1);
   const auto forward = result.batch().view().column<std::int64_t>("called_forward");
   CHECK(std::vector<std::int64_t>(forward.begin(), forward.end()) == std::vector<std::int64_t>{1, 2, 1});
@@ -185,6 +186,22 @@ TEST_CASE("merging the frequencies of parts of the reads gives those of all") {
   const sluice::testing::Account refused = run_stage<FrequencyMerge>(odd).run().accounts.at("invalid_site");
   CHECK(refused.names == std::vector<std::string>{"chr1:3", "chr1:4"});
   CHECK(refused.count == 2);
+}
+
+TEST_CASE("rows that come behind a saved state of frequency_merge do not name its sites") {
+  const auto sites = [](const std::vector<std::int64_t>& start, const std::vector<std::string>& sequences) {
+    const auto rows = static_cast<std::int64_t>(start.size());
+    const std::vector<std::int64_t> ones(start.size(), 1);
+    BatchBuilder batch("site", rows);
+    batch.text("contig", std::vector<std::string>(start.size(), "chr1")).column<std::int64_t>("start", start).column<std::int64_t>("end", start);
+    batch.column<std::int32_t>("motifs", std::vector<std::int32_t>(start.size(), 1)).text("sequence", sequences);
+    for (const char* name : {"called_sites", "called_sites_methylated", "called_forward", "methylated_forward"})
+      batch.column<std::int64_t>(name, ones);
+    return batch.build();
+  };
+  const auto merge = run_stage<FrequencyMerge>({sites({1, 3}, {"OTHER", "FIRST"}), sites({3}, {"SECOND"})});
+  CHECK(lines_of(merge.run()) == "chr1 1 1 1 1 1 OTHER\nchr1 3 3 1 2 2 FIRST\n");
+  CHECK(sluice::testing::resume_problems(merge) == std::vector<std::string>{});
 }
 
 TEST_CASE("methylation_frequency keeps the contract of all stages") {

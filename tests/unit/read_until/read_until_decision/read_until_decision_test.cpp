@@ -10,6 +10,7 @@
 #include "read_until_decision/built_in_thresholds.hpp"
 #include "read_until_decision/decision.hpp"
 #include "read_until_decision/strand_speed.hpp"
+#include "unit/figures_of.hpp"
 
 using namespace sluice::read_until_decision;
 using sluice::testing::BatchBuilder;
@@ -108,6 +109,8 @@ TEST_CASE("a table of thresholds that can't be is refused with line and reason")
   CHECK(problem_of("levels\tthreshold\n1\tnan\n") == "line 2: 'nan' is no number");
   CHECK(problem_of("levels\tthreshold\n1.5\t1\n") == "line 2: '1.5' is no number of levels");
   CHECK(problem_of("levels\tthreshold\n-1\t1\n") == "line 2: '-1' is no number of levels");
+  CHECK(problem_of("levels\tthreshold\n1000000001\t1\n") == "line 2: '1000000001' is no number of levels");
+  CHECK(parsed("levels\tthreshold\n1000000000\t0.25\n").at(5).threshold == 0.25);
   CHECK(problem_of("levels\tthreshold\n2\t1\n2\t1\n") == "line 3: the numbers of levels do not ascend");
 }
 
@@ -139,6 +142,7 @@ TEST_CASE("a partial prefix waits, or is decided on where the score is clear") {
 
 TEST_CASE("scores are costs per level in standard deviations") {
   CHECK(score_per_level(1600, 100) == 1);
+  CHECK(score_per_level(8, 1) == 0.5);
   CHECK(score_per_level(1, 0) == 0);
 }
 
@@ -182,6 +186,20 @@ TEST_CASE("each pore and search has thresholds that ascend with the length, and 
   CHECK(misfits(seeds, {.pore = "r9", .search = Search::seeds, .target_bases = 3e9}).empty());
   CHECK(misfits(seeds, {.pore = "r9", .search = Search::seeds, .target_bases = 5e5}) == "the targets have 500000 bases");
   CHECK(misfits(seeds, {.pore = "r9", .search = Search::seeds, .rate_hz = 0.5}) == "the signal has 0 samples a second");
+  // By seeds targets may have any size from 600,000 bases on, else four times more or less than 50,000.
+  CHECK(misfits(seeds, {.pore = "r9", .search = Search::seeds, .target_bases = 600'000}).empty());
+  CHECK(misfits(seeds, {.pore = "r9", .search = Search::seeds, .target_bases = 599'999}) == "the targets have 599999 bases");
+  const BuiltInThresholds& sdtw = *built_in_thresholds("r9", Search::sdtw);
+  CHECK(misfits(sdtw, {.pore = "r9", .target_bases = 200'000}).empty());
+  CHECK(misfits(sdtw, {.pore = "r9", .target_bases = 200'001}) == "the targets have 200001 bases");
+  CHECK(misfits(sdtw, {.pore = "r9", .target_bases = 12'500}).empty());
+  CHECK(misfits(sdtw, {.pore = "r9", .target_bases = 12'499}) == "the targets have 12499 bases");
+  // Rates and spreads may differ by a tenth: 4,000 Hz by 400.
+  const auto fits_rate = [&](double rate) { return misfits(seeds, {.pore = "r9", .search = Search::seeds, .rate_hz = rate}).empty(); };
+  CHECK(fits_rate(4400));
+  CHECK(!fits_rate(4401));
+  CHECK(fits_rate(3600));
+  CHECK(!fits_rate(3599));
   CHECK(misfits(seeds, {.pore = "r9", .search = Search::sdtw}) == "the search is that of all of the targets");
 }
 
@@ -247,7 +265,16 @@ TEST_CASE("strands are slow if the median of 100 of them or more is 12 % above t
   REQUIRE(slow(11.7, 102));
   CHECK(slow(11.7, 102)->dwell == doctest::Approx(11.7).epsilon(0.01));
   CHECK(slow(11.7, 102)->reads == 102);
+  // Dwells are counted in hundredths of the calibrated one, and told as the middle of theirs.
+  CHECK(slow(11.75, 102)->dwell == doctest::Approx(11.75).epsilon(1e-9));
+  CHECK_FALSE(slow(11.15, 102));
+  CHECK(slow(11.25, 102));
   CHECK_FALSE(slow(100, 102, 0));
+  // What is ten times as slow and more is one class.
+  StrandSpeed slowest(10);
+  for (int read = 0; read < 200; ++read) slowest.add(1e9, 1);
+  REQUIRE(slowest.slow());
+  CHECK(slowest.slow()->dwell == doctest::Approx(100.05).epsilon(1e-9));
   StrandSpeed nowhere(10);
   for (int read = 0; read < 200; ++read) nowhere.add(1000, 0);
   CHECK_FALSE(nowhere.slow());
@@ -255,14 +282,14 @@ TEST_CASE("strands are slow if the median of 100 of them or more is 12 % above t
 
 TEST_CASE("slow strands are warned of with what was measured, once, and only for the built-in thresholds") {
   constexpr int reads = 120;
-  const auto warnings = [](const char* stage, std::int64_t kmers, const testing::ParameterTexts& parameters) {
+  const auto warnings = [](const char* stage, std::int64_t kmers, const testing::ParameterTexts& parameters, std::int32_t target = 0) {
     BatchBuilder batch("read", reads);
     std::vector<std::int32_t> channel;
     for (int read = 0; read < reads; ++read) channel.push_back(read + 1);
     batch.column<std::int64_t>("sdtw_score", std::vector<std::int64_t>(reads, 800))
         .column<std::int32_t>("sdtw_length", std::vector<std::int32_t>(reads, 200));
     batch.column<std::uint8_t>("query_complete", std::vector<std::uint8_t>(reads, 1))
-        .column<std::int32_t>("sdtw_target", std::vector<std::int32_t>(reads, 0));
+        .column<std::int32_t>("sdtw_target", std::vector<std::int32_t>(reads, target));
     batch.column<std::int64_t>("sdtw_start", std::vector<std::int64_t>(reads, 1000))
         .column<std::int64_t>("sdtw_end", std::vector<std::int64_t>(reads, 1000 + kmers));
     batch.column<std::int32_t>("channel", channel).column<std::int32_t>("chunk_index", std::vector<std::int32_t>(reads, 0));
@@ -283,6 +310,10 @@ TEST_CASE("slow strands are warned of with what was measured, once, and only for
     CHECK(std::count(text.begin(), text.end(), '\n') == 1);
     CHECK(warnings(stage, 40, {}).empty());  // nobody says how long a level is
     CHECK(warnings(stage, 40, {{"samples_per_level", 3}, {"threshold", 0.3}}).empty());
+    CHECK(warnings(stage, 40, {{"samples_per_level", 3}}, -1).empty());  // what was aligned nowhere has no speed
+    // Reads of 200 levels are decided on, and measured, where 200 are enough.
+    CHECK(warnings(stage, 40, {{"samples_per_level", 3}, {"minimum_levels", 200}}) == text);
+    CHECK(warnings(stage, 40, {{"samples_per_level", 3}, {"minimum_levels", 201}}).empty());
   }
 }
 
@@ -291,6 +322,14 @@ TEST_CASE("a stream waits for the whole prefix or the end of the read, and then 
   const TestBatch chunks =
       scored({800, 1600, 9999999, 3200, 0}, {200, 400, 400, 200, 0}, {0, 1, 1, 0, 0}, {1, 1, 1, 2, 1}, {0, 1, 2, 0, 0}, {0, 0, 1, 1, 0});
   CHECK(decisions_of(run_stage(testing::stage_of(plugin(), "read_until_decision_stream"), chunks).run()) == std::vector<int>{0, 1, 1, 2, 0});
+}
+
+TEST_CASE("a stream that is resumed repeats the decisions of reads under way, with score and threshold") {
+  const TestBatch chunks = scored({1600, 9999999, 3200, 0}, {400, 400, 200, 0}, {1, 1, 1, 0}, {1, 1, 2, 2}, {0, 1, 0, 1}, {0, 1, 0, 1});
+  const auto run = run_stage(testing::stage_of(plugin(), "read_until_decision_stream"),
+                             {chunks.rows(0, 1), chunks.rows(1, 3).with_sequence(1), chunks.rows(3, 4).with_sequence(2)});
+  CHECK(run.run().batches[1].view().column<double>("decision_score")[0] == 0.25);
+  CHECK(testing::resume_problems(run) == std::vector<std::string>{});
 }
 
 TEST_CASE("a stream that decides early does so where the table says it is clear") {
@@ -330,6 +369,57 @@ TEST_CASE("the table of decisions has a line a read") {
   CHECK(result.counters.at("reads accepted") == 1);
   CHECK(result.counters.at("reads rejected") == 1);
   CHECK(result.counters.at("reads undecided") == 1);
+  // Of the report: shares, targets with their accepted reads, and scores in hundredths.
+  CHECK(figure(result, "00") == Amounts{{"part", 1}, {"whole", 3}});
+  CHECK(figure(result, "01") == Amounts{{"part", 1}, {"whole", 3}});
+  CHECK(figure(result, "02") == Amounts{{"part", 1}, {"whole", 3}});
+  CHECK(figure(result, "03") == Amounts{{"0000000000 one 0", 0}, {"0000000001 two 0", 1}});
+  CHECK(figure(result, "04") == Amounts{{"25", 1}});
+  CHECK(figure(result, "05") == Amounts{{"50", 1}});
+}
+
+TEST_CASE("a read on a target behind the last region is an error") {
+  const auto run = [](const std::vector<std::int64_t>& starts) {
+    const auto number = static_cast<std::int64_t>(starts.size());
+    const std::vector<std::string> names(starts.size(), "one"), bases(starts.size(), "ACGT");
+    const TestBatch regions =
+        BatchBuilder("contig", number).text("name", names).text("bases", bases).column<std::int64_t>("region_start", starts).build();
+    return run_stage(testing::stage_of(plugin(), "decision_writer"), called_reads())
+        .resource("target", targets())
+        .resource("regions", regions)
+        .with({{"output", "calls.tsv"}})
+        .run();
+  };
+  CHECK(run({0, 0}).ok());
+  const Result result = run({0});
+  CHECK(result.status == SLUICE_ERROR_INPUT);
+  CHECK(result.message == "read 'a' is on target 1 of 1 regions");
+}
+
+TEST_CASE("of reads in chunks each has one line, also where its channel has a new read before it said that it ended") {
+  // On channel 0 a is decided with its first chunk, which the second repeats; b begins there, and is decided at once.
+  const TestBatch chunks = BatchBuilder("read", 3)
+                               .text("read_id", {"a", "a", "b"})
+                               .column<std::uint8_t>("decision", {1, 1, 2})
+                               .column<double>("decision_score", {0.25, 0.25, 0.5})
+                               .column<double>("decision_threshold", {0.3, 0.3, 0.3})
+                               .column<std::int32_t>("sdtw_target", {1, 1, 0})
+                               .column<std::uint8_t>("sdtw_is_reverse", {1, 1, 0})
+                               .column<std::int64_t>("sdtw_start", {100, 100, 7})
+                               .column<std::int64_t>("sdtw_end", {350, 350, 9})
+                               .column<std::int32_t>("prefix_samples", {3000, 3000, 2900})
+                               .column<std::int32_t>("channel", {0, 0, 0})
+                               .column<std::int32_t>("chunk_index", {0, 1, 0})
+                               .column<std::uint8_t>("is_last_chunk", {0, 0, 0})
+                               .build();
+  const Result result =
+      run_stage(testing::stage_of(plugin(), "decision_writer"), chunks).resource("target", targets()).with({{"output", "calls.tsv"}}).run();
+  REQUIRE_MESSAGE(result.ok(), result.message);
+  CHECK(result.files.at("calls.tsv") ==
+        "read_id\tdecision\tscore\tthreshold\ttarget\tstrand\tstart\tend\tprefix_samples\n"
+        "a\taccept\t0.250000\t0.300000\ttwo\t-\t100\t350\t3000\n"
+        "b\treject\t0.500000\t0.300000\tone\t+\t7\t9\t2900\n");
+  CHECK(result.counters.at("reads accepted") == 1);
 }
 
 namespace {

@@ -8,6 +8,7 @@
 #include <map>
 #include <random>
 
+#include "flow_cell_simulator/model_clock.hpp"
 #include "flow_cell_simulator/sequencing_model.hpp"
 
 using namespace sluice::flow_cell_simulator;
@@ -157,6 +158,36 @@ TEST_CASE("Behind a late decision nothing is ejected for a while") {
   CHECK(model.counts(3.4).rejected == 2);
 }
 
+TEST_CASE("A strand whose ejection is withheld is not asked about again, and the stop ends when it has been so long") {
+  FlowCellSettings settings = one_channel();
+  settings.channels = 2;
+  settings.deadline_seconds = 0.25;
+  settings.stop_seconds = 2;
+  FlowCellModel model(settings);
+  for (int i = 0; i < 2; ++i) model.add_read(read_of(40000));
+  const auto chunks = advance(model, 1.0);
+  REQUIRE(chunks.size() == 2);
+  CHECK(model.decide(1.5, 0, chunks[0].read_number, Decision::reject, 1.0) == Effect::late);
+  CHECK(model.decide(1.5, 1, chunks[1].read_number, Decision::reject, 1.5) == Effect::withheld);
+  CHECK(advance(model, 2.0).empty());
+  CHECK(model.is_stopped(3.4375));
+  CHECK_FALSE(model.is_stopped(3.5));
+}
+
+TEST_CASE("A channel sends one chunk at a time: the next read's first one comes with the next call") {
+  FlowCellModel model(one_channel());
+  model.add_read(read_of(4000));
+  model.add_read(read_of(4000));
+  auto chunks = advance(model, 1.5);
+  REQUIRE(chunks.size() == 1);
+  CHECK(chunks[0].read_number == 1);
+  CHECK(chunks[0].is_last);
+  chunks = advance(model, 1.5);
+  REQUIRE(chunks.size() == 1);
+  CHECK(chunks[0].read_number == 2);
+  CHECK(chunks[0].end == 2000);
+}
+
 TEST_CASE("Conditions of channels count for themselves, and depletion wants what is no target") {
   FlowCellSettings settings = one_channel();
   settings.channels = 3;
@@ -242,6 +273,62 @@ TEST_CASE("Pores are free for exponential times, the same on every run") {
   CHECK(advance(again, starts[0] + 0.0011).front().start == starts[0]);
 }
 
+TEST_CASE("The time until a pore has its first strand is that of SplitMix64 over seed, channel and count, as runs of earlier versions had it") {
+  const auto mixed = [](std::uint64_t x) {
+    x ^= x >> 30U, x *= 0xBF58476D1CE4E5B9U;
+    x ^= x >> 27U, x *= 0x94D049BB133111EBU;
+    return x ^ x >> 31U;
+  };
+  constexpr std::uint64_t golden = 0x9E3779B97F4A7C15U;
+  FlowCellSettings settings;
+  settings.channels = 3;
+  settings.seed = 7;
+  settings.capture_seconds = 2;
+  FlowCellModel model(settings);
+  double first = 1e9;
+  for (std::uint64_t channel = 0; channel < 3; ++channel) {
+    // The first strand has count 0.
+    const std::uint64_t bits = mixed(mixed(mixed(7 + golden) + channel * golden));
+    first = std::min(first, -2 * std::log((static_cast<double>(bits >> 12U) + 0.5) / 4503599627370496.0));
+  }
+  CHECK(model.quiet_until() == doctest::Approx(first).epsilon(1e-12));
+  for (int i = 0; i < 3; ++i) model.add_read(read_of(40000));
+  advance(model, first + 0.001);
+  CHECK(model.counts(first + 0.001).reads == 1);
+  CHECK(model.quiet_until() == 0);  // a strand is in a pore
+}
+
+TEST_CASE("A read without samples or without a sampling rate is none") {
+  FlowCellModel model(one_channel());
+  auto without_rate = std::make_shared<RecordedRead>(*read_of(400));
+  without_rate->sampling_rate = 0;
+  model.add_read(without_rate);
+  model.add_read(read_of(0));
+  CHECK(model.waiting_reads() == 0);
+  model.add_read(read_of(1));
+  CHECK(model.waiting_reads() == 1);
+}
+
+TEST_CASE("Where a read has no more samples to send, the next one on its channel begins with the same call") {
+  FlowCellModel model(one_channel());
+  model.add_read(read_of(40000, 1000));
+  model.add_read(read_of(40000));
+  CHECK(advance(model, 1.0).front().end == 1000);
+  const auto chunks = advance(model, 10.5);  // the first one ended at 10 s
+  REQUIRE(chunks.size() == 1);
+  CHECK(chunks[0].read_number == 2);
+  CHECK(chunks[0].begin == 0);
+  CHECK(chunks[0].end == 2000);
+}
+
+TEST_CASE("A clock that is more than a round ahead goes on with the last round, each group of channels once") {
+  CHECK(tick_after(10, 3, 4) == 10);
+  CHECK(tick_after(10, 14, 4) == 10);
+  CHECK(tick_after(10, 15, 4) == 12);
+  CHECK(tick_after(10, 1000, 4) == 997);
+  CHECK(tick_after(10, 12, 1) == 12);
+}
+
 TEST_CASE("Where reads are missing, a pore waits and is counted as starved") {
   FlowCellModel model(one_channel());
   CHECK(advance(model, 1.0).empty());
@@ -294,6 +381,25 @@ TEST_CASE("The model of sequencing time agrees with what channels do") {
   const double bases_per_hour = seconds[0] * conditions.bases_per_second / (duration / 3600);
   CHECK(estimate.hours_without == doctest::Approx(30 * 48502 / bases_per_hour).epsilon(0.03));
   CHECK(estimate.cost_with == doctest::Approx(10 * estimate.hours_with));
+  // Where no target is ever sequenced there are no hours: none among the strands, or all ejected at once.
+  const auto is_nothing = [](const SequencingConditions& of) {
+    const SequencingEstimate none = estimate_sequencing(of);
+    return none.hours_without == 0 && none.hours_with == 0 && none.cost_without == 0 && none.cost_with == 0 && none.enrichment == 0;
+  };
+  CHECK(!is_nothing(conditions));
+  SequencingConditions blind = conditions;
+  blind.recall = blind.decision_seconds = 0;
+  CHECK(is_nothing(blind));
   conditions.target_share = 0;
-  CHECK(estimate_sequencing(conditions).hours_with == 0);
+  CHECK(is_nothing(conditions));
+}
+
+TEST_CASE("With nothing else said, hours are those of a MinION flow cell: 512 channels, 450 bases a second, lambda thirty-fold") {
+  // Of 100 strands of 20 s, each after 1 s, one is lambda: 450 * 512 * 0.2 / 21 bases a second.
+  CHECK(estimate_sequencing({}).hours_without == doctest::Approx(30 * 48502 / (450.0 * 512 * 0.2 / 21) / 3600));
+  SequencingConditions conditions;
+  conditions.channels = 1;
+  CHECK(estimate_sequencing(conditions).hours_without == doctest::Approx(30 * 48502 / (450.0 * 0.2 / 21) / 3600));
+  conditions.channels = 0;
+  CHECK(estimate_sequencing(conditions).hours_without == 0);
 }

@@ -2,11 +2,17 @@
 // SPDX-FileCopyrightText: The sluice authors
 #include <doctest/doctest.h>
 
+#include <fstream>
+#include <map>
 #include <sluice/failure.hpp>
 #include <sluice/testing/contract.hpp>
+#include <sluice/testing/temporary_folder.hpp>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "flow_cell_simulator/stage.cpp"  // the stage class has no header of its own
+#include "unit/default_of.hpp"
 
 using namespace sluice;
 using namespace sluice::flow_cell_simulator;
@@ -27,6 +33,40 @@ TestBatch reads(std::int64_t count, std::int64_t samples) {
   builder.column<double>("digitisation", all(8192)).column<double>("range", all(1400)).column<double>("offset", all(3));
   builder.column<double>("sampling_rate", all(4000));
   return builder.build();
+}
+
+// Reads of these names and lengths, 4096 samples a second: with chunks of 256 samples all times are sums of powers of two.
+TestBatch reads_of(const std::vector<std::pair<std::string, std::size_t>>& given) {
+  std::vector<std::string> names;
+  std::vector<std::vector<std::int16_t>> signal;
+  for (const auto& [name, samples] : given) {
+    names.push_back(name);
+    signal.emplace_back(samples, std::int16_t{1});
+  }
+  const auto all = [&](double value) { return std::vector<double>(given.size(), value); };
+  BatchBuilder builder("read", static_cast<std::int64_t>(given.size()));
+  builder.text("read_id", names).list<std::int16_t>("raw_signal", signal);
+  builder.column<double>("digitisation", all(8192)).column<double>("range", all(1400)).column<double>("offset", all(3));
+  builder.column<double>("sampling_rate", all(4096));
+  return builder.build();
+}
+const ParameterTexts one_pore = {{"speed", 0.0}, {"channels", 1}, {"chunk_samples", 256}, {"capture_seconds", 0}, {"bases_per_second", 512}};
+
+// Decisions by the first letter of a read's name: a accept, r reject, f the row has failed, any other waits.
+TestBatch decided_by_name(const TestBatch& chunks) {
+  std::vector<std::uint8_t> decisions;
+  BatchBuilder answer("read", chunks.rows());
+  for (std::int64_t row = 0; row < chunks.rows(); ++row) {
+    const char letter = chunks.view().text("read_id")[row][0];
+    decisions.push_back(letter == 'a' ? 1 : letter == 'r' ? 2 : 0);
+    if (letter == 'f') answer.failed(row);
+  }
+  return answer.column<std::uint8_t>("decision", decisions).build();
+}
+std::vector<std::string> messages(const Result& result) {
+  std::vector<std::string> text;
+  for (const LogLine& line : result.log) text.push_back(line.message);
+  return text;
 }
 
 }  // namespace
@@ -88,4 +128,230 @@ TEST_CASE("Labels name the targets, by a column or by being there") {
   CHECK_FALSE(column.is_target("e"));
   CHECK_THROWS_WITH(ReadLabels("read_id\tx\n", "target", "table.tsv"), doctest::Contains("'table.tsv' have no column 'target'"));
   CHECK_THROWS_WITH(ReadLabels("read_id\ttarget\na\n", "target", "table.tsv"), doctest::Contains("line 2"));
+}
+
+TEST_CASE("What the flow cell does where nothing is given") {
+  CHECK(other_defaults(stage_of<FlowCell>(), {{"channels", "512"},
+                                              {"speed", "1"},
+                                              {"chunk_samples", "200"},
+                                              {"decision_samples", "16000"},
+                                              {"largest_chunk", "4000"},
+                                              {"waves", "4"},
+                                              {"virtual_latency", "1"},
+                                              {"capture_seconds", "1"},
+                                              {"ejection_seconds", "0.5"},
+                                              {"deadline_seconds", "1"},
+                                              {"stop_seconds", "5"},
+                                              {"duration_seconds", "0"},
+                                              {"repeat", "false"},
+                                              {"bases_per_second", "450"},
+                                              {"target_bases", "0"},
+                                              {"coverage", "30"},
+                                              {"cost_per_hour", "0"}}) == "");
+}
+
+TEST_CASE("Virtual time: a decision takes effect so many chunks after its own, and a rejected strand leaves its pore so much later") {
+  for (const int latency : {1, 3}) {
+    const Result result = run_stage<FlowCell>(reads_of({{"r0", 9000}, {"r1", 9000}, {"r2", 9000}}))
+                              .with(one_pore)
+                              .with({{"virtual_latency", latency}, {"ejection_seconds", 0.25}})
+                              .feedback(decided_by_name)
+                              .run();
+    REQUIRE_MESSAGE(result.ok(), result.message);
+    CHECK(result.problems.empty());
+    // Chunks come every 1/16 s, of 256 samples.
+    std::vector<std::string> chunks;
+    for (const TestBatch& batch : result.batches)
+      for (std::int64_t row = 0; row < batch.rows(); ++row)
+        chunks.push_back(std::string(batch.view().text("read_id")[row]) + " " +
+                         std::to_string(batch.view().column<std::int32_t>("chunk_index")[static_cast<std::size_t>(row)]) + " " +
+                         std::to_string(batch.view().list<std::int16_t>("raw_signal")[row].size()));
+    CHECK(chunks == (latency == 1 ? std::vector<std::string>{"r0 0 256", "r1 0 256", "r2 0 256"}
+                                  : std::vector<std::string>{"r0 0 256", "r0 1 256", "r0 2 256", "r1 0 256", "r1 1 256", "r1 2 256", "r2 0 256",
+                                                             "r2 1 256", "r2 2 256"}));
+    const double in_pore = (1 + latency) / 16.0;
+    CHECK(result.counters.at("rejected") == 3);
+    CHECK(result.counters.at("flow_cell_seconds") == 3 * in_pore + 2 * 0.25);
+    CHECK(result.counters.at("sequenced_bases") == 3 * in_pore * 512);
+    CHECK(result.counters.at("pore_occupancy") == doctest::Approx(3 * in_pore / (3 * in_pore + 0.5)));
+    CHECK(result.counters.at("decision_bases") == in_pore * 512);
+    CHECK(result.counters.count("late_decisions") == 0);
+    CHECK(result.quantities.empty());  // latencies of virtual time are none
+    CHECK(result.log.empty());
+  }
+}
+
+TEST_CASE("The report of a flow cell with labels, counted by hand") {
+  const TemporaryFolder folder;
+  std::ofstream(folder.path() + "/labels.tsv") << "a_target\nr_target\n";
+  // Targets take 2 s, others 1 s. Each decision comes 1/8 s after the strand's beginning, a pore is free 1/2 s after an ejection:
+  // a_target 0 to 2 s, r_other 2 to 2.125, r_target 2.625 to 2.75, a_other 3.25 to 4.25.
+  const TestBatch reads = reads_of({{"a_target", 8192}, {"r_other", 4096}, {"r_target", 8192}, {"a_other", 4096}});
+  const auto run = [&](const ParameterTexts& parameters) {
+    const Result result = run_stage<FlowCell>(reads).with(one_pore).with(parameters).feedback(decided_by_name).run();
+    REQUIRE_MESSAGE(result.ok(), result.message);
+    return result;
+  };
+  const ParameterTexts labels = {{"labels", folder.path() + "/labels.tsv"}}, model = {{"target_bases", 1728000}, {"cost_per_hour", 2}};
+  const Result result = run(labels);
+  const std::map<std::string, double> expected = {{"reads", 4},
+                                                  {"accepted", 2},
+                                                  {"rejected", 2},
+                                                  {"flow_cell_seconds", 4.25},
+                                                  {"sequenced_bases", 3.25 * 512},
+                                                  {"pore_occupancy", 3.25 / 4.25},
+                                                  {"decision_bases", 64},
+                                                  {"target_reads", 2},
+                                                  {"target_bases", 2.125 * 512},
+                                                  {"other_bases", 1.125 * 512},
+                                                  {"recall", 0.5},
+                                                  {"false_positive_rate", 0.5},
+                                                  // All strands to their ends: 1.5 s each, half of them 2 s of target.
+                                                  {"target_bases_without_read_until", 1451},
+                                                  {"enrichment", 2.125 / (4.25 / 1.5)}};
+  for (const auto& [name, value] : expected) {
+    REQUIRE_MESSAGE(result.counters.count(name) == 1, name);
+    CHECK_MESSAGE(result.counters.at(name) == doctest::Approx(value), name);
+  }
+  CHECK(result.counters.size() == expected.size());  // no model of sequencing time was asked for
+
+  // Half of the strands are targets, half of either kind are accepted, the others cost 1/8 + 1/2 s. Target seconds in a second: 1 / 1.5 without
+  // Read Until, 0.53125 / 1.0625 with it. 30 * 1,728,000 bases take a pore 101,250 s.
+  ParameterTexts both = labels;
+  both.insert(model.begin(), model.end());
+  const Result with_model = run(both);
+  CHECK(with_model.counters.at("model_hours_without") == doctest::Approx(101250 * 1.5 / 3600));
+  CHECK(with_model.counters.at("model_hours_with") == doctest::Approx(101250 * 2.0 / 3600));
+  CHECK(with_model.counters.at("model_enrichment") == doctest::Approx(0.75));
+  CHECK(with_model.counters.at("model_cost_without") == doctest::Approx(84.375));
+  CHECK(with_model.counters.at("model_cost_with") == doctest::Approx(112.5));
+  CHECK(messages(with_model) ==
+        std::vector<std::string>{"30-fold coverage of 1728000 bases takes 42.2 hours without Read Until and 56.2 with it (0.75 times faster)"});
+
+  // Without labels the accepted strands are the targets, all of them found: half of the strands, 1.5 s as the others.
+  const Result unlabelled = run(model);
+  CHECK(unlabelled.counters.at("model_enrichment") == doctest::Approx((0.75 / 1.0625) / 0.5));
+  CHECK(unlabelled.counters.count("target_bases") == 0);
+}
+
+TEST_CASE("Conditions of channels are told apart, and where a channel depletes, the reads that are no targets are wanted") {
+  const TemporaryFolder folder;
+  std::ofstream(folder.path() + "/labels.tsv") << "a_target\n";
+  const TestBatch conditions = BatchBuilder("read_until_condition", 3)
+                                   .text("name", {"enrich", "deplete", "control"})
+                                   .column<std::uint8_t>("select", {0, 1, 2})
+                                   .column<std::int32_t>("minimum_chunks", {1, 1, 1})
+                                   .column<std::int32_t>("maximum_chunks", {0, 0, 0})
+                                   .text("targets", {"", "", ""})
+                                   .list<std::uint8_t>("actions", {{1, 2, 0, 1}, {2, 1, 0, 1}, {1, 1, 1, 1}})
+                                   .list<std::int32_t>("channel_condition", {{0, 1}, {}, {}})
+                                   .build();
+  // Channel 0 looks first: it has the target, channels 1 and 2 have the others.
+  const Result result = run_stage<FlowCell>(reads_of({{"a_target", 4096}, {"a_other", 4096}, {"r_other", 4096}}))
+                            .with(one_pore)
+                            .with({{"channels", 3}, {"labels", folder.path() + "/labels.tsv"}})
+                            .resource("conditions", conditions)
+                            .feedback(decided_by_name)
+                            .run();
+  REQUIRE_MESSAGE(result.ok(), result.message);
+  for (const char* name : {"enrich", "deplete", "control"}) {
+    CHECK(result.counters.at(name + std::string(": channels")) == 1);
+    CHECK(result.counters.at(name + std::string(": reads")) == 1);
+  }
+  CHECK(result.counters.at("enrich: recall") == 1);
+  CHECK(result.counters.at("enrich: target_bases") == 512);
+  CHECK(result.counters.at("deplete: recall") == 1);         // a_other is wanted there, and was kept
+  CHECK(result.counters.at("deplete: other_bases") == 512);  // by the labels
+  CHECK(result.counters.at("control: rejected") == 1);
+  CHECK(result.counters.count("control: false_positive_rate") == 0);  // 0
+  CHECK(result.counters.count("recall") == 0);
+}
+
+TEST_CASE("Where all channels deplete, the reads that are no targets are wanted") {
+  const TemporaryFolder folder;
+  std::ofstream(folder.path() + "/labels.tsv") << "r_target\n";
+  const TestBatch conditions = BatchBuilder("read_until_condition", 1)
+                                   .text("name", {"deplete"})
+                                   .column<std::uint8_t>("select", {1})
+                                   .column<std::int32_t>("minimum_chunks", {1})
+                                   .column<std::int32_t>("maximum_chunks", {0})
+                                   .text("targets", {""})
+                                   .list<std::uint8_t>("actions", {{2, 1, 0, 1}})
+                                   .list<std::int32_t>("channel_condition", {{}})
+                                   .build();
+  const Result result = run_stage<FlowCell>(reads_of({{"r_target", 4096}, {"a_other", 4096}, {"a_more", 4096}}))
+                            .with(one_pore)
+                            .with({{"labels", folder.path() + "/labels.tsv"}})
+                            .resource("conditions", conditions)
+                            .feedback(decided_by_name)
+                            .run();
+  REQUIRE_MESSAGE(result.ok(), result.message);
+  CHECK(result.counters.at("recall") == 1);
+  CHECK(result.counters.count("false_positive_rate") == 0);  // 0
+  CHECK(result.counters.at("target_reads") == 1);            // by the labels
+  CHECK(result.counters.at("target_bases") == 64);
+  CHECK(result.counters.at("other_bases") == 1024);
+}
+
+TEST_CASE("A read that is further behind than largest_chunk is given up") {
+  for (const int largest : {255, 256}) {
+    const Result result = run_stage<FlowCell>(reads_of({{"x", 4096}})).with(one_pore).with({{"largest_chunk", largest}}).run();
+    CHECK(result.counters.count("given_up") == (largest == 255 ? 1 : 0));
+    CHECK(result.batches.size() == (largest == 255 ? 0 : 16));
+  }
+}
+
+TEST_CASE("A pipeline that no clock waits for gets in one chunk what has come since") {
+  // A chunk would have to be made in 63 nanoseconds.
+  const Result result = run_stage<FlowCell>(reads_of({{"x", 4096 * 100}}))
+                            .with(one_pore)
+                            .with({{"speed", 1e6}, {"largest_chunk", 1000000000}, {"decision_samples", 1000000000}})
+                            .run();
+  REQUIRE_MESSAGE(result.ok(), result.message);
+  CHECK(result.counters.at("rounds_behind") > 0);
+  CHECK(result.batches.size() < 1600);
+}
+
+TEST_CASE("Late decisions stop ejections, which is said once, and so is that they come in time again") {
+  // A decision comes 1/16 s after its chunk. "wait" has no deadline.
+  const Result result = run_stage<FlowCell>(reads_of({{"r0", 8192}, {"wait", 8192}}))
+                            .with(one_pore)
+                            .with({{"deadline_seconds", 0.03125}, {"stop_seconds", 1.5}})
+                            .feedback(decided_by_name)
+                            .run();
+  REQUIRE_MESSAGE(result.ok(), result.message);
+  CHECK(result.counters.at("late_decisions") == 1);
+  CHECK(result.counters.count("rejected") == 0);
+  CHECK(result.counters.at("flow_cell_seconds") == 4);
+  CHECK(messages(result) ==
+        std::vector<std::string>{"decisions come more than 0.0312 s late: nothing is ejected until they have been in time for 1.5 s",
+                                 "decisions come in time again: reads are ejected"});
+}
+
+TEST_CASE("Repeated reads are drawn until the time is over") {
+  const Result result =
+      run_stage<FlowCell>(reads_of({{"x", 4096}, {"y", 4096}})).with(one_pore).with({{"repeat", true}, {"duration_seconds", 10}}).run();
+  REQUIRE_MESSAGE(result.ok(), result.message);
+  CHECK(result.counters.at("reads") == 11);  // one a second, the last one at the end
+  CHECK(result.counters.at("flow_cell_seconds") == 10);
+}
+
+TEST_CASE("A flow cell that never began has no time and no occupancy") {
+  const Result result = run_stage<FlowCell>(std::vector<TestBatch>{}).with(one_pore).run();
+  REQUIRE_MESSAGE(result.ok(), result.message);
+  CHECK(result.counters.empty());
+}
+
+TEST_CASE("In real time a decision counts, in time or too late, and latencies are told") {
+  // However long a chunk takes here: it is one chunk, and the read does not end with it.
+  const Result result = run_stage<FlowCell>(reads_of({{"a", 2048}}))
+                            .with(one_pore)
+                            .with({{"speed", 1.0}, {"decision_samples", 1024}, {"largest_chunk", 1000000000}})
+                            .feedback(decided_by_name)
+                            .run();
+  REQUIRE_MESSAGE(result.ok(), result.message);
+  const auto count = [&](const std::string& name) { return result.counters.count(name) == 1 ? result.counters.at(name) : 0; };
+  CHECK(count("accepted") + count("late_decisions") == 1);
+  CHECK(result.quantities.at("chunk_latency").size() == result.batches.size());
+  CHECK(result.quantities.at("decision_latency").size() == 1);
 }
