@@ -3,6 +3,7 @@
 #include "config/stage_values.hpp"
 
 #include <algorithm>
+#include <cctype>
 
 #include "config/command_line.hpp"
 #include "config/expansion.hpp"
@@ -10,6 +11,25 @@
 
 namespace sluice {
 namespace {
+
+// What a stage says of its parameters, in the names that they have where they were given: "max_intron" is "--max-intron-len". Names of one word stay,
+// as they are words of the sentence, too.
+std::string in_given_names(const ResolvingScope& scope, const Draft& from, std::string text) {
+  const auto is_of_name = [&](std::size_t at) {
+    return at < text.size() && (std::isalnum(static_cast<unsigned char>(text[at])) != 0 || text[at] == '_' || text[at] == '-');
+  };
+  for (const auto& [name, value] : from.written->params) {
+    const std::string parameter = sole_reference(value.text);
+    if (parameter.empty() || name.find('_') == std::string::npos) continue;
+    const std::string given = scope.overrides.name_at_place(parameter);
+    for (std::size_t at = text.find(name); at != std::string::npos; at = text.find(name, at)) {
+      const bool is_whole = !(at > 0 && is_of_name(at - 1)) && !is_of_name(at + name.size());
+      if (is_whole) text.replace(at, name.size(), given);
+      at += is_whole ? given.size() : name.size();
+    }
+  }
+  return text;
+}
 
 // What the stage says of its values together.
 void check_rules(const ResolvingScope& scope, const Draft& from, const ResolvedStage& stage) {
@@ -25,7 +45,9 @@ void check_rules(const ResolvingScope& scope, const Draft& from, const ResolvedS
   if (descriptor.check(stage.values.data(), sizeof(sluice_value), &problem) == SLUICE_OK) return;
   // What the command line says is wrong there, and not in the file.
   for (const auto& [name, value] : from.written->params)
-    if (given(value)) return scope.diagnostics.error(scope.overrides.place_of(sole_reference(value.text)), "", problem.message, problem.remedy);
+    if (given(value))
+      return scope.diagnostics.error(scope.overrides.place_of(sole_reference(value.text)), "", in_given_names(scope, from, problem.message),
+                                     in_given_names(scope, from, problem.remedy));
   scope.error(from, from.written->where, problem.message, problem.remedy);
 }
 

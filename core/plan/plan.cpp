@@ -103,7 +103,7 @@ class Planner {
             arriving.push_back(column);
           else if (other->type != column.type)
             error(stage, "gets column '" + column.name + "' as " + other->type + " and as " + column.type, "");
-          else if (other->giver != column.giver && hidden_.contains(column.name))
+          else if (other->giver != column.giver)
             error(stage,
                   "gets column '" + column.name + "' of stage '" + stages_[other->giver].name + "' and of stage '" + stages_[column.giver].name + "'",
                   "drop one of them on its way");
@@ -171,7 +171,6 @@ class Planner {
       if (!decided->missing.empty()) return false;
       stage.entry.descriptor = &decided->descriptor;
       plan_.stages[i].hidden = decided->hidden;
-      hidden_.insert(decided->hidden.begin(), decided->hidden.end());
       return true;
     } catch (const Failure& failure) {
       error(stage, failure.what(), failure.remedy());
@@ -421,7 +420,6 @@ class Planner {
   Diagnostics& diagnostics_;
   std::vector<std::vector<PlannedColumn>> produced_;  // per stage: all columns that exist behind it
   std::vector<std::vector<PlannedColumn>> arrived_;   // and in front of it
-  std::set<std::string, std::less<>> hidden_;         // columns that do not leave some stage: two may have such a name
   struct Asked {
     std::set<std::string_view> names;
     bool all = false;  // "*": whatever there is
