@@ -80,6 +80,8 @@ std::string final_value(const PipelineParameter& parameter, const WrittenPreset*
       // A stage that reads several files would search the folder, and take for a reference what is none.
       if (parameter.type == SLUICE_PATH && parameter.group == "input" && !parameter.several && std::filesystem::is_directory(text, ignored))
         problem = {"'" + text + "' is a folder, and one file is wanted", "name the file in it"};
+      if (parameter.type == SLUICE_PATH && parameter.group == "input" && !parameter.several && problem.message.empty())
+        problem = problem_of_input_name(text);
       if (problem.message.empty()) return check_ending(parameter, overrides, diagnostics), text;
       diagnostics.error(overrides.place_of(parameter.name), "", overrides.name_at_place(parameter.name) + ": " + problem.message, problem.remedy);
       return "";  // left out, so that the stages do not complain about it again

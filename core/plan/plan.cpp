@@ -248,6 +248,13 @@ class Planner {
     std::vector<std::string> names;
     for (const PlannedColumn& column : arriving) names.push_back(column.name);
     const std::string near = nearest_name(name, names);
+    for (std::size_t i = 0; i < stage.given_by.size(); ++i)
+      if (parameter == descriptor(stage).parameters[i].name && !stage.given_by[i].empty()) {  // in the words of who gave it
+        std::string all;
+        for (const std::string& one : names) all += (all.empty() ? "" : ", ") + one;
+        return diagnostics_.error(stage.given_at[i], "", stage.given_by[i] + " names column '" + name + "', which no stage before it gives",
+                                  near.empty() ? "there are " + all : "did you mean '" + near + "'?");
+      }
     error(stage, "parameter '" + parameter + "' names column '" + name + "', which no stage before it gives",
           near.empty() ? giver(name) : "did you mean '" + near + "'?");
   }
