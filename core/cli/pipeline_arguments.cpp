@@ -200,7 +200,9 @@ void PipelineArguments::add_parameters() {
       if (const std::string opposite = "--no-" + name.substr(2); app_.get_option_no_throw(opposite) == nullptr)
         app_.add_flag_function(opposite, [&value](std::int64_t count) { value = count > 0 ? "false" : "true"; })->check(is_flag_value)->group("");
     } else if (parameter.several) {
-      const auto add = [&value, is_first = true](const std::string& one) mutable {
+      const auto add = [this, name, &value, is_first = true](const std::string& one) mutable {
+        if (const ValueProblem problem = problem_of_input_name(one); !problem.message.empty())
+          diagnostics_.error({"command line", 0, 0}, "", name + ": " + problem.message, problem.remedy);
         value += (std::exchange(is_first, false) ? "" : "\n") + names_in_passing_list(one);
       };
       option = app_.add_option_function<std::string>(name, add, option_help(parameter))

@@ -56,6 +56,15 @@ std::vector<std::string> strings_of(const TableReader& reader, const TomlNode& v
   return texts;
 }
 
+// A string or a list of strings: one list of which one has to hold; a list of such: each of them.
+std::vector<std::vector<std::string>> needs_of(const TableReader& reader, const TomlNode& value) {
+  const auto is_list = [](const TomlNode& item) { return item.kind == TomlKind::array; };
+  if (value.kind != TomlKind::array || std::none_of(value.items.begin(), value.items.end(), is_list)) return {strings_of(reader, value, "needs")};
+  std::vector<std::vector<std::string>> lists;
+  for (const TomlNode& item : value.items) lists.push_back(strings_of(reader, item, "needs"));
+  return lists;
+}
+
 void read_by_ending(TableReader& reader, PipelineParameter& parameter) {
   const TomlMember* rule = reader.take("by_ending", {TomlKind::table}, "a table { of = \"output\", bam = \"bam\" }");
   if (rule == nullptr) return;
@@ -119,7 +128,7 @@ void read_ties(TableReader& reader, PipelineParameter& parameter) {
   if (const TomlMember* endings = reader.take("endings", {TomlKind::string, TomlKind::array}, "an ending, or a list of them"))
     parameter.endings = strings_of(reader, endings->value, "endings");
   if (const TomlMember* needs = reader.take("needs", {TomlKind::string, TomlKind::array}, "the name of a parameter, or a list of them"))
-    parameter.needs = strings_of(reader, needs->value, "needs");
+    parameter.needs = needs_of(reader, needs->value);
   const TomlMember* group = reader.take("group", {TomlKind::string}, "a string");
   if (group == nullptr) return;
   parameter.group = group->value.text;
@@ -149,7 +158,8 @@ void check_ties(const WrittenPipeline& pipeline, Diagnostics& diagnostics) {
     if (parameter.by_ending) check(parameter, "by_ending", parameter.by_ending->of);
     if (parameter.takes)
       for (const std::string& name : parameter.takes->of) check(parameter, "takes", name);
-    for (const std::string& text : parameter.needs) check(parameter, "needs", need_of(text).name);
+    for (const std::vector<std::string>& one_of : parameter.needs)
+      for (const std::string& text : one_of) check(parameter, "needs", need_of(text).name);
   }
 }
 
@@ -172,13 +182,17 @@ void check_ending(const PipelineParameter& parameter, const Overrides& given, Di
 }
 
 std::string needs_text(const PipelineParameter& parameter) {
-  std::vector<std::string> present, absent;
-  for (const std::string& text : parameter.needs) {
-    const Need need = need_of(text);
-    (need.is_absence ? absent : present).push_back(option(need.name) + (need.values.empty() ? "" : " " + either_of(need.values)));
+  std::string all;
+  for (const std::vector<std::string>& one_of : parameter.needs) {
+    std::vector<std::string> present, absent;
+    for (const std::string& text : one_of) {
+      const Need need = need_of(text);
+      (need.is_absence ? absent : present).push_back(option(need.name) + (need.values.empty() ? "" : " " + either_of(need.values)));
+    }
+    const std::string with = present.empty() ? "" : "with " + either_of(present), without = absent.empty() ? "" : "without " + either_of(absent);
+    all += (all.empty() ? "" : ", and ") + with + (with.empty() || without.empty() ? "" : ", or ") + without;
   }
-  const std::string with = present.empty() ? "" : "with " + either_of(present), without = absent.empty() ? "" : "without " + either_of(absent);
-  return with + (with.empty() || without.empty() ? "" : ", or ") + without;
+  return all;
 }
 
 void warn_of_idle_options(const WrittenPipeline& pipeline, const Overrides& given, const std::map<std::string, std::string>& values,
@@ -188,7 +202,9 @@ void warn_of_idle_options(const WrittenPipeline& pipeline, const Overrides& give
     if (parameter.needs.empty() || !given.parameters.contains(parameter.name) || value == values.end() || value->second.empty()) continue;
     const bool is_flag = parameter.type == SLUICE_BOOL;
     if (is_flag && value->second == parameter.default_text.value_or("false")) continue;  // what it would be anyway
-    if (std::any_of(parameter.needs.begin(), parameter.needs.end(), [&](const std::string& text) { return is_met(need_of(text), values); })) continue;
+    const auto holds = [&](const std::string& text) { return is_met(need_of(text), values); };
+    const auto has_one = [&](const std::vector<std::string>& one_of) { return std::any_of(one_of.begin(), one_of.end(), holds); };
+    if (std::all_of(parameter.needs.begin(), parameter.needs.end(), has_one)) continue;
     const bool is_typed_no = is_flag && value->second == "false" && !given.places.contains(parameter.name);
     const std::string name = is_typed_no ? "--no-" + kebab_case(parameter.name) : given.name_at_place(parameter.name);
     diagnostics.warning(given.place_of(parameter.name), "", name + " does nothing here: it works only " + needs_text(parameter),

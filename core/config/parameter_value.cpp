@@ -132,6 +132,11 @@ ValueProblem convert_value(const std::string& text, const ValueRule& rule, sluic
   return {};
 }
 
+ValueProblem problem_of_input_name(const std::string& name) {
+  if (name.find('\n') == std::string::npos) return {};
+  return {"'" + name + "' has an end of a line, which no name of an input may have", "rename the file, or give several names one by one"};
+}
+
 std::string canonical_text(const std::string& text, const ValueRule& rule) {
   if (rule.type == SLUICE_BOOL)
     if (const auto parsed = parse_boolean(text)) return *parsed ? "true" : "false";

@@ -31,6 +31,9 @@ struct ValueProblem {
 // the memory. Numbers must be finite and be written out in full.
 ValueProblem convert_value(const std::string& text, const ValueRule& rule, sluice_value& value);
 
+// An end of a line in it: names of inputs are handed on a line each.
+ValueProblem problem_of_input_name(const std::string& name);
+
 // The canonical form of a valid text: "true" for "yes".
 std::string canonical_text(const std::string& text, const ValueRule& rule);
 

@@ -50,7 +50,8 @@ struct PipelineParameter {
   std::string unit, help;
   std::string group;  // where --help shows it: "input", "output", "common", or "more", which only --help-all shows
   std::optional<EndingRule> by_ending;
-  std::vector<std::string> needs;    // NAME, !NAME or NAME=VALUE|VALUE: it does nothing where none of these holds
+  // Lists of NAME, !NAME or NAME=VALUE|VALUE: it does nothing where of some list none holds.
+  std::vector<std::vector<std::string>> needs;
   std::vector<std::string> endings;  // of an output: those that its name may have, without dots, the usual one first; none: any
   std::optional<RoomRule> takes;     // of an output
   std::string formerly;              // an older name, which is taken for this one

@@ -80,6 +80,11 @@ std::string final_value(const PipelineParameter& parameter, const WrittenPreset*
       // A stage that reads several files would search the folder, and take for a reference what is none.
       if (parameter.type == SLUICE_PATH && parameter.group == "input" && !parameter.several && std::filesystem::is_directory(text, ignored))
         problem = {"'" + text + "' is a folder, and one file is wanted", "name the file in it"};
+      if (parameter.type == SLUICE_PATH && parameter.group == "input" && !parameter.several && problem.message.empty())
+        problem = problem_of_input_name(text);
+      if (parameter.type == SLUICE_PATH && parameter.name.ends_with("prefix") && text.ends_with('/'))
+        problem = {"'" + text + "' is a folder, in which all files would be hidden: their names would begin with a dot",
+                   "say how their names are to begin: " + text + "NAME"};
       if (problem.message.empty()) return check_ending(parameter, overrides, diagnostics), text;
       diagnostics.error(overrides.place_of(parameter.name), "", overrides.name_at_place(parameter.name) + ": " + problem.message, problem.remedy);
       return "";  // left out, so that the stages do not complain about it again

@@ -3,6 +3,8 @@
 #include "config/stage_values.hpp"
 
 #include <algorithm>
+#include <cctype>
+#include <string_view>
 
 #include "config/command_line.hpp"
 #include "config/expansion.hpp"
@@ -25,7 +27,9 @@ void check_rules(const ResolvingScope& scope, const Draft& from, const ResolvedS
   if (descriptor.check(stage.values.data(), sizeof(sluice_value), &problem) == SLUICE_OK) return;
   // What the command line says is wrong there, and not in the file.
   for (const auto& [name, value] : from.written->params)
-    if (given(value)) return scope.diagnostics.error(scope.overrides.place_of(sole_reference(value.text)), "", problem.message, problem.remedy);
+    if (given(value))
+      return scope.diagnostics.error(scope.overrides.place_of(sole_reference(value.text)), "", in_given_names(stage, problem.message),
+                                     in_given_names(stage, problem.remedy));
   scope.error(from, from.written->where, problem.message, problem.remedy);
 }
 
@@ -92,6 +96,24 @@ void fill_values(const ResolvingScope& scope, const Draft& from, ResolvedStage& 
     stage.values.push_back(value);
   }
   if (complete) check_rules(scope, from, stage);
+}
+
+std::string in_given_names(const ResolvedStage& stage, std::string text) {
+  const auto is_of_name = [&](std::size_t at) {  // or of what is quoted, as a file's
+    return at < text.size() &&
+           (std::isalnum(static_cast<unsigned char>(text[at])) != 0 || std::string_view("_-/.'\"").find(text[at]) != std::string_view::npos);
+  };
+  for (std::size_t i = 0; i < stage.given_by.size(); ++i) {
+    const std::string_view name = stage.entry.descriptor->parameters[i].name;
+    const std::string& given = stage.given_by[i];
+    if (given.empty() || name.find('_') == std::string_view::npos) continue;
+    for (std::size_t at = text.find(name); at != std::string::npos; at = text.find(name, at)) {
+      const bool is_whole = !(at > 0 && is_of_name(at - 1)) && !is_of_name(at + name.size());
+      if (is_whole) text.replace(at, name.size(), given);
+      at += is_whole ? given.size() : name.size();
+    }
+  }
+  return text;
 }
 
 void check_parameter_names(const ResolvingScope& scope, const Draft& from) {

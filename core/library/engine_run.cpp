@@ -8,6 +8,7 @@
 #include <set>
 #include <sluice/failure.hpp>
 
+#include "config/parameter_value.hpp"
 #include "library/registered_stage.hpp"
 #include "library/stream_stage.hpp"
 #include "library/unlocked_wait.hpp"
@@ -111,6 +112,9 @@ Overrides EngineRun::overrides(const RunRequest& request, const WrittenPipeline&
   for (const auto& [given, value] : request.parameters) {
     const std::string& name = pipeline.present_name(given);
     const auto known = std::find_if(pipeline.parameters.begin(), pipeline.parameters.end(), [&](const auto& p) { return p.name == name; });
+    if (known != pipeline.parameters.end() && known->several)
+      if (const ValueProblem problem = problem_of_input_name(value); !problem.message.empty())
+        diagnostics.error({"command line", 0, 0}, "", "--" + kebab_case(name) + ": " + problem.message, problem.remedy);
     const auto [entry, is_first] = result.parameters.emplace(name, value);
     if (is_first) continue;
     if (known != pipeline.parameters.end() && known->several)

@@ -103,7 +103,7 @@ class Planner {
             arriving.push_back(column);
           else if (other->type != column.type)
             error(stage, "gets column '" + column.name + "' as " + other->type + " and as " + column.type, "");
-          else if (other->giver != column.giver && hidden_.contains(column.name))
+          else if (other->giver != column.giver)
             error(stage,
                   "gets column '" + column.name + "' of stage '" + stages_[other->giver].name + "' and of stage '" + stages_[column.giver].name + "'",
                   "drop one of them on its way");
@@ -171,7 +171,6 @@ class Planner {
       if (!decided->missing.empty()) return false;
       stage.entry.descriptor = &decided->descriptor;
       plan_.stages[i].hidden = decided->hidden;
-      hidden_.insert(decided->hidden.begin(), decided->hidden.end());
       return true;
     } catch (const Failure& failure) {
       error(stage, failure.what(), failure.remedy());
@@ -249,6 +248,13 @@ class Planner {
     std::vector<std::string> names;
     for (const PlannedColumn& column : arriving) names.push_back(column.name);
     const std::string near = nearest_name(name, names);
+    for (std::size_t i = 0; i < stage.given_by.size(); ++i)
+      if (parameter == descriptor(stage).parameters[i].name && !stage.given_by[i].empty()) {  // in the words of who gave it
+        std::string all;
+        for (const std::string& one : names) all += (all.empty() ? "" : ", ") + one;
+        return diagnostics_.error(stage.given_at[i], "", stage.given_by[i] + " names column '" + name + "', which no stage before it gives",
+                                  near.empty() ? "there are " + all : "did you mean '" + near + "'?");
+      }
     error(stage, "parameter '" + parameter + "' names column '" + name + "', which no stage before it gives",
           near.empty() ? giver(name) : "did you mean '" + near + "'?");
   }
@@ -421,7 +427,6 @@ class Planner {
   Diagnostics& diagnostics_;
   std::vector<std::vector<PlannedColumn>> produced_;  // per stage: all columns that exist behind it
   std::vector<std::vector<PlannedColumn>> arrived_;   // and in front of it
-  std::set<std::string, std::less<>> hidden_;         // columns that do not leave some stage: two may have such a name
   struct Asked {
     std::set<std::string_view> names;
     bool all = false;  // "*": whatever there is

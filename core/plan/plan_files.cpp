@@ -187,6 +187,7 @@ void check_files(const std::vector<PlannedFile>& files, Missing missing, Diagnos
                           (more > 0 ? ", and of " + std::to_string(more) + " others" : ""),
                       remedy);
   };
+  std::vector<std::string> named_twice;
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     for (const Seen& input : inputs)
       if (StagedFile::is_left_behind(input.file->path, outputs[i].file->path) && said.insert({input.file->what, outputs[i].file->what}).second)
@@ -200,8 +201,12 @@ void check_files(const std::vector<PlannedFile>& files, Missing missing, Diagnos
     const auto is_same = [&](const Seen& other) { return outputs[i].identity.key() == other.identity.key(); };
     const auto behind = outputs.begin() + static_cast<std::ptrdiff_t>(i) + 1;
     if (std::any_of(outputs.begin(), behind - 1, is_same)) continue;
-    if (const auto others = std::count_if(behind, outputs.end(), is_same); others > 0)
-      refuse(*std::find_if(behind, outputs.end(), is_same), outputs[i], "also another output", others - 1);
+    // What goes with two outputs of one name needs no line of its own.
+    const auto goes_with = [&](const std::string& name) { return outputs[i].file->side && outputs[i].file->path.starts_with(name); };
+    if (std::any_of(named_twice.begin(), named_twice.end(), goes_with)) continue;
+    const auto others = std::count_if(behind, outputs.end(), is_same);
+    if (others > 0) named_twice.push_back(outputs[i].file->path);
+    if (others > 0) refuse(*std::find_if(behind, outputs.end(), is_same), outputs[i], "also another output", others - 1);
   }
 }
 

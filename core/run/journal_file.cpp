@@ -28,7 +28,6 @@ constexpr std::size_t checksum_bytes = 16;
 constexpr std::size_t least_bytes = first_line.size() + sizeof(std::uint64_t) + checksum_bytes;
 constexpr std::size_t most_description_bytes = std::size_t{64} << 20;  // some 300,000 input files; in memory it is ten times as large
 constexpr int deepest = 8;
-constexpr const char* begin_anew = "begin the run anew, without --resume";
 
 [[noreturn]] void fail_damaged(const std::filesystem::path& journal) {
   throw Failure::input("'" + journal.string() + "', which says how far the run came, is damaged or of another version of sluice", begin_anew);

@@ -12,6 +12,9 @@
 
 namespace sluice {
 
+// The remedy where what was kept can't be used, the SDK's words too.
+inline constexpr const char* begin_anew = "begin the run anew, without --resume";
+
 // Synced, then under its name. States are copied from disk to disk, piece by piece. Throws Failure::output.
 void write_journal(const std::filesystem::path& journal, const RunIdentity& identity, const Checkpoint& checkpoint);
 

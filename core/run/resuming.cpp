@@ -54,7 +54,7 @@ ResumeFinding prepare_resuming(const Plan& plan, const Registry& registry, Resum
   if (const std::string what = difference(journal->identity, options.identity); !what.empty())
     return {what, "give what the run was begun with, or begin anew, without --resume", {}};
   if (!is_one_border(plan, journal->checkpoint, options.made))
-    return {"'" + options.journal.string() + "', which says how far the run came, contradicts itself", "begin the run anew, without --resume", {}};
+    return {"'" + options.journal.string() + "', which says how far the run came, contradicts itself", begin_anew, {}};
   for (const FilePoint& file : journal->checkpoint.files)
     if (!is_left(file.temporary)) return {{}, {}, "what was there of '" + file.path + "' is gone: the run begins anew"};
   options.going_on_from = std::make_shared<const Checkpoint>(std::move(journal->checkpoint));

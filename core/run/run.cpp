@@ -17,6 +17,7 @@
 #include <string_view>
 #include <thread>
 
+#include "config/stage_values.hpp"
 #include "device/call_scope.hpp"
 #include "device/device_opening.hpp"
 #include "machine/host_limits.hpp"
@@ -26,6 +27,7 @@
 #include "run/arena.hpp"
 #include "run/device_needs.hpp"
 #include "run/execution.hpp"
+#include "run/journal_file.hpp"
 #include "run/resources.hpp"
 #include "run/run_journal.hpp"
 #include "run/shared_resources.hpp"
@@ -38,6 +40,16 @@ std::uint64_t resident_peak() {
   rusage usage{};
   ::getrusage(RUSAGE_SELF, &usage);
   return static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
+}
+
+void say_in_given_names(const ResolvedPipeline& pipeline, RunResult& result) {
+  for (const auto* list : {&pipeline.resources, &pipeline.stages})
+    for (const ResolvedStage& stage : *list)
+      if (stage.name == result.stage) {
+        result.message = in_given_names(stage, result.message);
+        result.remedy = in_given_names(stage, result.remedy);
+        return;
+      }
 }
 
 double cpu_seconds() {
@@ -325,11 +337,13 @@ struct Run::Implementation {
     if (context.failed()) {
       result.state = RunState::failed;
       context.take_failure(result);
+      if (result.status == SLUICE_ERROR_USAGE) say_in_given_names(context.plan.pipeline, result);
       if (reader_has_gone(result)) result.status = SLUICE_ERROR_CLOSED_PIPE;
     } else if (context.life.drops() || context.life.keeps_part()) {
       result.state = RunState::interrupted;
     }
-    result.can_be_resumed = journal.has_kept() && result.state != RunState::finished;
+    // What was kept and has been changed since would be refused again.
+    result.can_be_resumed = journal.has_kept() && result.state != RunState::finished && result.remedy != begin_anew;
     // Behind the last name of an output nothing may hide that they are there.
     try {
       result.statistics = statistics();

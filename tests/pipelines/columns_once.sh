@@ -48,5 +48,29 @@ awk -F'\t' 'NR > 1 && ($2 <= 0 || $3 != 4000)' metadata_first.tsv | grep -q . &&
 sed 's/signal_metadata/signal_decode/' metadata_first.toml >twice.toml
 "$sluice" run twice.toml --quiet 2>message && fail "two stages give raw_signal"
 grep -q "gives column 'raw_signal', which is already there" message || fail "$(cat message)"
+
+# Two branches of which each gives the column are never joined without a word.
+cat >joined.toml <<END
+[pipeline]
+name = "joined"
+[stages.reads]
+use = "read_reader"
+params = { path = "r.fastq.gz" }
+[stages.first]
+use = "select"
+params = { rename = "bases=x", drop = "qualities" }
+[stages.second]
+use = "select"
+inputs = ["reads"]
+params = { rename = "qualities=x", drop = "bases" }
+[stages.table]
+use = "table_writer"
+inputs = ["first", "second"]
+params = { output = "joined.tsv", columns = "read_id,x" }
+END
+"$sluice" run joined.toml --quiet 2>message && fail "a column of two branches: $(head -2 joined.tsv)"
+grep -q "gets column 'x' of stage 'first' and of stage 'second'" message || fail "$(cat message)"
+sed 's/inputs = \["first", "second"\]/inputs = ["second"]/' joined.toml >apart.toml
+"$sluice" run apart.toml --quiet || fail "a column of one of two branches"
 echo "$failures failures"
 [ "$failures" = 0 ]

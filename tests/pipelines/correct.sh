@@ -114,7 +114,7 @@ cmp bounded.1.fa bounded.3.fa || fail "--max-coverage: other bytes with other th
 "$sluice" run overlap --quiet --reads reads.fq --part-bases 40000 --max-coverage 12 --output never.paf 2>errors && fail "--max-coverage is ignored in parts"
 grep -q -- "--part-bases 0" errors || fail "--max-coverage in parts: $(cat errors)"
 "$sluice" run overlap --quiet --reads reads.fq --part-bases 40000 --occ-dist 500 --output never.paf 2>errors || got=$?
-[ "$got" = 2 ] && grep -q "occ_dist" errors && [ ! -e never.paf ] || fail "--occ-dist with an index in parts: exit code $got: $(cat errors)"
+[ "$got" = 2 ] && grep -q -e "--occ-dist" errors && [ ! -e never.paf ] || fail "--occ-dist with an index in parts: exit code $got: $(cat errors)"
 gzip -k reads.fq
 correct --reads reads.fq.gz --output now.fa && cmp now.fa corrected.fa || fail "gzip input gives other bytes"
 correct --reads reads.fq --output - >now.fa && cmp now.fa corrected.fa || fail "standard output gives other bytes"

@@ -92,9 +92,9 @@ expect_error() { # CODE TEXT OPTIONS...
   grep -q -- "$text" errors || { cat errors >&2; fail "no '$text' in the message: $*"; }
   [ ! -e bad.paf ] || fail "an output in spite of the error: $*"
 }
-expect_error 2 "long_gap_open, the cost of an intron" --preset splice --long-gap-open 3
+expect_error 2 "--long-gap-open, the cost of an intron" --preset splice --long-gap-open 3
 expect_error 2 "rmq knows no introns" --preset splice --rmq yes
-expect_error 2 "max_intron is for splice" --max-intron-len 1000
+expect_error 2 "--max-intron-len is for splice" --max-intron-len 1000
 expect_error 2 "no_such.bed" --preset splice --junc-bed no_such.bed
 printf 'genome\tten\t20\n' >bad.bed
 expect_error 4 "bad.bed', line 1: it has 'ten' where a position belongs" --preset splice --junc-bed bad.bed

@@ -4,7 +4,6 @@
 
 #include <fcntl.h>
 #include <htslib/bgzf.h>
-#include <htslib/faidx.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -14,6 +13,7 @@
 #include <filesystem>
 #include <limits>
 #include <sluice/allocated.hpp>
+#include <sluice/hts/fasta_index.hpp>
 #include <sluice/hts/header_input.hpp>
 #include <sluice/hts/open_input.hpp>
 #include <sluice/hts/record_input.hpp>
@@ -78,8 +78,9 @@ AlignmentFile::AlignmentFile(const OpenOptions& options)
   if (grows_ && !has_blocks()) fail("can't be followed: it is not BAM", "convert it with `samtools view -b`");
   if (!grows_) hts::RecordsInOrder::check_mark(*file_, "alignment file '" + path_ + "'");
   if (!has_blocks() || !options.region.empty() || !options.bed.empty()) hts::add_threads(*file_, options.threads);
+  std::string doubt;
   header_ = hts::read_header(*file_, "alignment file '" + path_ + "'");  // before HTSlib has the reference, after whose lengths it changes it
-  if (!options.reference.empty() && format->format == cram) index_reference(options.reference);
+  if (!options.reference.empty() && format->format == cram) doubt = hts::renew_fasta_index(options.reference);
   if (!options.reference.empty() && format->format == cram && hts_set_opt(file_.get(), CRAM_OPT_REFERENCE, options.reference.c_str()) != 0)
     fail("cannot be decoded with reference '" + options.reference + "'", "check the path of the reference that the CRAM file was made with");
   record_.reset(allocated(bam_init1()));
@@ -93,6 +94,7 @@ AlignmentFile::AlignmentFile(const OpenOptions& options)
       throw Failure::input("no region of '" + options.bed + "' is in the region " + options.region, "give one of them, or others");
     if (byte_of(options.bed, 0) != '\x1f' && byte_of(options.bed, -1) != '\n') bed_warning_ = hts::open_end_text("BED file '" + options.bed + "'");
   }
+  if (!doubt.empty()) warning_ += (warning_.empty() ? "" : "; ") + doubt;
   if (regions_ && !grows_) open_regions();
   if (grows_ && (growing_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC)) < 0) fail("cannot be opened: " + std::string(std::strerror(errno)), "");
 }
@@ -147,20 +149,6 @@ IndexedFile AlignmentFile::indexed_file() const {
 bool AlignmentFile::take_index(const std::string& index_path) {
   index_.reset(sam_index_load3(file_.get(), path_.c_str(), index_path.c_str(), HTS_IDX_SILENT_FAIL));
   return index_ != nullptr;
-}
-
-// HTSlib makes a .fai that is missing in its place, so that a full disk would leave half of one.
-void AlignmentFile::index_reference(const std::string& fasta) const {
-  struct stat info {};
-  if (::stat((fasta + ".fai").c_str(), &info) == 0 || ::stat(fasta.c_str(), &info) != 0 || !may_write_beside(fasta)) return;
-  StagedFile fai(fasta + ".fai"), gzi(fasta + ".gzi");
-  errno = 0;
-  if (fai_build3(fasta.c_str(), fai.temporary().c_str(), gzi.temporary().c_str()) != 0)
-    fail("cannot be decoded with reference '" + fasta + "': no index of it can be made" +
-             (errno != 0 ? std::string(": ") + std::strerror(errno) : std::string()),
-         "check the FASTA file that the CRAM file was made with and the room beside it");
-  if (::fstat(gzi.descriptor(), &info) == 0 && info.st_size > 0) gzi.publish();  // made of BGZF only
-  fai.publish();
 }
 
 void AlignmentFile::say(const std::string& note) { note_ += (note_.empty() ? "" : "; ") + note; }

@@ -125,7 +125,6 @@ class AlignmentFile {
   void pass(bool is_in_region);
   void open_regions();
   void say(const std::string& note);
-  void index_reference(const std::string& fasta) const;
   IndexedFile indexed_file() const;
   bool load_index();
   bool build_index(const std::string& index_path, int shift);

@@ -83,6 +83,7 @@ class BedMethylReader {
       if (const std::string problem = parse_bedmethyl(lines_->line(), line); !problem.empty())
         throw Failure::input(paths_[file_] + ":" + std::to_string(lines_->number()) + ": " + problem,
                              "give what 'sluice pileup' or modkit pileup wrote");
+      look_at_order(call, line);
       texts[0].emplace_back(line.contig), texts[1].emplace_back(line.strand), texts[2].emplace_back(line.modification);
       texts[3].emplace_back(line.partition), texts[4].push_back(sample_of(paths_[file_]));
       positions.push_back(line.position);
@@ -104,10 +105,28 @@ class BedMethylReader {
  private:
   static constexpr const char* counts[] = {"modified", "canonical", "other_modified", "deleted", "failed", "different", "no_call"};
 
+  // Where a file goes back, a table may be in it twice, and each of its sites counts as often as it comes.
+  void look_at_order(const Call& call, const BedMethylLine& line) {
+    bool goes_back = line.position < position_;
+    if (line.contig != contig_) {
+      if (!contig_.empty()) contigs_before_.insert(std::exchange(contig_, ""));
+      goes_back = contigs_before_.contains(contig_ = line.contig);
+    }
+    position_ = line.position;
+    if (goes_back && !std::exchange(has_gone_back_, true))
+      call.warn(lines_->label().text() + ", line " + std::to_string(lines_->number()) +
+                ": the sites are not in order any more: is a table in it twice? Each counts as often as it comes");
+  }
+
   // Goes to the next line that is a row. False: there is none.
   bool next(const Call& call) {
     for (; file_ < paths_.size(); ++file_, lines_.reset()) {
-      if (!lines_) lines_.emplace(hts::FileLabel{paths_[file_]});
+      if (!lines_) {
+        lines_.emplace(hts::FileLabel{paths_[file_]});
+        contig_.clear(), contigs_before_.clear();
+        position_ = 0;
+        has_gone_back_ = false;
+      }
       while (lines_->next()) {
         if (!region_table::is_left_out(lines_->line())) return has_rows_ = true;
       }
@@ -122,7 +141,11 @@ class BedMethylReader {
 
   std::vector<std::string> paths_;
   std::size_t file_ = 0;
-  bool has_rows_ = false;  // the file that is open
+  // Of the file that is open.
+  bool has_rows_ = false, has_gone_back_ = false;
+  std::string contig_;
+  std::int64_t position_ = 0;
+  std::set<std::string, std::less<>> contigs_before_;
   std::optional<hts::TextLines> lines_;
 };
 

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <sluice/hts/text_file.hpp>
 #include <sluice/input_part.hpp>
+#include <sluice/repeated_reads.hpp>
 #include <sluice/stage.hpp>
 #include <string>
 #include <string_view>
@@ -20,6 +23,7 @@ class MethylationTableReader {
   struct Parameters {
     Path path;
   };
+  enum class Reason : std::uint32_t { repeated_read };
   static void describe(Describe<MethylationTableReader>& d) {
     d.id("methylation_table_reader").summary("reads the methylation table of f5c, nanopolish or methylation_tsv");
     d.doc(
@@ -36,6 +40,7 @@ class MethylationTableReader {
     d.gives("log_lik_methylated", "list<f32>", "log-likelihood of the events if the group is methylated, natural logarithm");
     d.gives("log_lik_unmethylated", "list<f32>", "log-likelihood of the events if it is not, natural logarithm");
     d.gives("site_sequences", "utf8", "the reference around each group as the table shows it, each followed by a newline", Needed::optional);
+    d.reason("repeated_read", "an earlier row has the same read at the same place; both are given");
     d.option("path", &Parameters::path, "the table, plain or compressed with gzip; - is standard input").required().reads();
   }
 
@@ -68,6 +73,7 @@ class MethylationTableReader {
       if (!rows.continues(parsed)) {
         // A row is complete only when the next one begins, so that batches never cut a read in two.
         if (!rows.read_id.empty() && is_full(rows, call)) break;
+        look_for_repeat(call, parsed);
         rows.begin(parsed);
       }
       rows.add(parsed);
@@ -75,6 +81,9 @@ class MethylationTableReader {
     }
     rows.give(out, wants_sequences_);
     if (!more) hts::warn_of_open_end(call, lines_);
+    if (!more && repeated_.count() > 0)
+      call.warn("'" + path_ + "' has " + std::to_string(repeated_.count()) +
+                " reads that it has before, at the same place, and all are given: is a table in it twice? They are " + repeated_.names());
     return more && !call.cancelled();
   }
 
@@ -126,6 +135,13 @@ class MethylationTableReader {
     }
   };
 
+  // By its first site: a read may have several alignments.
+  void look_for_repeat(const Call& call, const CallLine& first) {
+    if (seen_.add(fmt::format("{}\t{}\t{}\t{}", first.read_id, first.contig, first.strand == Strand::reverse, first.start))) return;
+    repeated_.add(first.read_id);
+    to_account(call, static_cast<std::uint32_t>(Reason::repeated_read))(first.read_id);
+  }
+
   void begin_at(const std::string& position) {
     refuse_unless_file(path_);
     const std::vector<std::uint64_t> numbers = position_numbers(position, 2);
@@ -151,6 +167,8 @@ class MethylationTableReader {
     return static_cast<double>(rows.read_id.size()) >= call.target_work() || rows.bytes >= call.target_bytes();
   }
   std::string path_;
+  SeenReads seen_;
+  RepeatedReads repeated_;
   hts::TextLines lines_;
   TableColumns columns_;
   std::uint64_t columns_line_ = 1;

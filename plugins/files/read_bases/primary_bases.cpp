@@ -9,6 +9,7 @@
 #include <new>
 #include <sluice/allocated.hpp>
 #include <sluice/failure.hpp>
+#include <sluice/hts/fasta_index.hpp>
 #include <sluice/hts/handles.hpp>
 #include <sluice/hts/header_input.hpp>
 #include <sluice/hts/input_end.hpp>
@@ -35,7 +36,10 @@ void for_each_record(const std::string& path, const std::string& reference, int 
   const hts::File file = hts::open_file(path);
   if (!file) throw Failure::input("cannot open " + name + ": " + std::strerror(errno), "check the path");
   const hts::Header header = hts::read_header(*file, name);  // before HTSlib has the reference, after whose lengths it changes it
-  if (!reference.empty() && file->format.format == cram) hts_set_opt(file.get(), CRAM_OPT_REFERENCE, reference.c_str());
+  if (!reference.empty() && file->format.format == cram) {
+    hts::renew_fasta_index(reference);  // what is to be said of it the reader of these alignments says
+    hts_set_opt(file.get(), CRAM_OPT_REFERENCE, reference.c_str());
+  }
   if (file->format.format != sam || file->format.compression != no_compression) hts::add_threads(*file, threads);
   const hts::Record record(allocated(bam_init1()));
   hts::RecordsInOrder records(*file, *header, path, name, reference);

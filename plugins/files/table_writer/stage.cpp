@@ -28,7 +28,7 @@ class TableWriter : public hts::JoinsText<> {
     d.doc(
         "One line per row that has not failed, in order, with a header line. Lists are comma-separated. Numbers are written so that reading them "
         "back gives the same value; tabs and ends of lines in texts become blanks, so that a row is a line for every reader. A name that ends with "
-        ".gz makes BGZF, .arrow an Arrow IPC file and .parquet Parquet, with the columns' types.");
+        ".gz makes BGZF, .arrow an Arrow IPC file and .parquet Parquet, with the columns' types and texts as they are.");
     d.needs("*", "*", "whatever is there", Needed::optional);
     d.option("output", &Parameters::output, "the table; .gz: BGZF; .zst: zstd; .arrow: Arrow IPC; .parquet: Parquet; - is standard output")
         .required()
@@ -41,7 +41,10 @@ class TableWriter : public hts::JoinsText<> {
   static void check_parameters(const Parameters& p) { names_of(p.columns); }
 
   TableWriter(const Setup& setup, const Parameters& p)
-      : columns_(names_of(p.columns)), failed_rows_(p.failed_rows), file_(setup, p.output, text_columns()) {
+      : columns_(names_of(p.columns)),
+        failed_rows_(p.failed_rows),
+        has_stand_ins_(arrow::is_column_file(p.output)),
+        file_(setup, p.output, text_columns()) {
     if (p.header) file_.header(fmt::format("{}\n", fmt::join(columns_, "\t")));
     resume(setup, [this](StateReader& from) {
       file_.restore(from);
@@ -86,7 +89,7 @@ class TableWriter : public hts::JoinsText<> {
   // Until a batch says what the columns are.
   arrow::TableSchema text_columns() const {
     arrow::TableSchema schema;
-    for (const std::string& name : columns_) schema.push_back({.name = name, .type = "utf8"});
+    for (const std::string& name : columns_) schema.push_back({.name = name, .type = "utf8", .has_stand_ins = has_stand_ins_});
     return schema;
   }
   std::vector<std::string> types_in(const Batch& in) const {
@@ -119,9 +122,10 @@ class TableWriter : public hts::JoinsText<> {
     const std::span<const T> values = list ? in.list<T>(column.name)[row] : in.column<T>(column.name).subspan(static_cast<std::size_t>(row), 1);
     fmt::format_to(std::back_inserter(line), "{}", fmt::join(values, ","));
   }
-  static void append_cell(const Batch& in, const sluice_column& column, std::int64_t row, std::string& line) {
+  void append_cell(const Batch& in, const sluice_column& column, std::int64_t row, std::string& line) const {
     std::string_view type = column.type;
     if (type == "utf8" || type == "binary") {
+      if (has_stand_ins_) return arrow::append_with_stand_ins(line, in.text(column.name)[row]);
       for (const char c : in.text(column.name)[row]) line += c == '\t' || c == '\n' || c == '\r' ? ' ' : c;
       return;
     }
@@ -149,7 +153,7 @@ class TableWriter : public hts::JoinsText<> {
   }
 
   std::vector<std::string> columns_;
-  bool failed_rows_;
+  bool failed_rows_, has_stand_ins_;
   arrow::TableOutput file_;
   std::vector<std::string> types_;  // of the columns, once there has been a batch
 };

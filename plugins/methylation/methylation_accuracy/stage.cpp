@@ -26,6 +26,7 @@ std::string read_text(const Host& host, const std::string& path) {
   std::string text;
   for (std::string_view block = file.next(); !block.empty(); block = file.next()) text += block;
   hts::warn_of_open_end(host, file);
+  if (text.starts_with(byte_order_mark)) text.erase(0, byte_order_mark.size());
   if (text.empty()) host.warn(hts::empty_text(file.label().text()));
   return text;
 }

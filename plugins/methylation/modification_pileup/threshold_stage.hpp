@@ -11,6 +11,7 @@
 #include <sluice/allocated.hpp>
 #include <sluice/empty_inputs.hpp>
 #include <sluice/hts/bam_text.hpp>
+#include <sluice/hts/fasta_index.hpp>
 #include <sluice/hts/handles.hpp>
 #include <sluice/hts/header_input.hpp>
 #include <sluice/hts/input_end.hpp>
@@ -105,6 +106,8 @@ class ModificationThreshold {
     const auto read_header = [&] { header_ = hts::read_header(*file_, "alignment file '" + path_ + "'"); };
     const bool is_cram = file_->format.format == cram;
     if (is_cram) read_header();
+    if (is_cram && parameters_.reference)
+      hts::renew_fasta_index(*parameters_.reference);  // what is to be said of it the reader of these alignments says
     if (parameters_.reference && hts_set_fai_filename(file_.get(), parameters_.reference->c_str()) != 0)
       throw Failure::input("cannot use the reference '" + *parameters_.reference + "'");
     if (!is_cram) read_header();

@@ -114,6 +114,13 @@ std::string threshold_table(const ScoresByPrefix& scores, double early_error) {
   return text;
 }
 
+std::vector<double> exchanged_prefixes(const ScoresByPrefix& scores) {
+  std::vector<double> prefixes;
+  for (const auto& [bases, prefix] : scores)
+    if (has_both_labels(prefix) && roc_curve(prefix.scores).area < 0.5) prefixes.push_back(bases);
+  return prefixes;
+}
+
 std::string roc_table(const ScoresByPrefix& scores) {
   std::string text = "bases\tthreshold\trecall\tfalse_positive_rate\tf1\n";
   for (const auto& [bases, prefix] : scores) {

@@ -36,6 +36,8 @@ bool parse_scores(std::string_view table, ScoresByPrefix& scores, std::string& p
 
 // One line a prefix: bases, levels, threshold, accept_below, reject_above, targets, others, recall, false_positive_rate, f1, area.
 std::string threshold_table(const ScoresByPrefix& scores, double early_error);
+// Lengths of the prefixes at which targets' scores are mostly greater than those of others: the area under the curve is below a half.
+std::vector<double> exchanged_prefixes(const ScoresByPrefix& scores);
 // One line a point: bases, threshold, recall, false_positive_rate, f1.
 std::string roc_table(const ScoresByPrefix& scores);
 

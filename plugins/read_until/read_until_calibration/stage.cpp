@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -10,6 +13,7 @@
 #include <sluice/stage.hpp>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "read_until_calibration/roc_plot.hpp"
 #include "read_until_calibration/score_table.hpp"
@@ -124,8 +128,14 @@ class ReadUntilCalibration {
     };
     const std::string thresholds = threshold_table(scores_, early_error_);
     if (threshold_file_ && std::count(thresholds.begin(), thresholds.end(), '\n') < 2)
-      throw Failure::input("no prefix has reads of both labels, so there is no threshold",
-                           "give labels, or the other_scores of reads with the other label");
+      throw Failure::input(
+          "no prefix has reads of both labels, so there is no threshold" +
+              (unlabelled_ > 0 ? " (the labels do not name " + std::to_string(unlabelled_) + " of the prefixes' reads)" : std::string()),
+          "give labels, or the other_scores of reads with the other label");
+    if (const std::vector<double> prefixes = exchanged_prefixes(scores_); !prefixes.empty())
+      call.warn(
+          fmt::format("at {} bases targets fit the reference worse than other reads do: are the labels exchanged, or is this another reference?",
+                      fmt::join(prefixes, ", ")));
     write(score_file_, columns_of_scores_ ? without_comments(lines_) : lines_);
     write(threshold_file_, thresholds);
     write(roc_file_, roc_table(scores_));

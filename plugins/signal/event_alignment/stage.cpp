@@ -40,7 +40,8 @@ class EventAlignment {
     bad_base_to_event_map,
     not_finite,
     bad_events_per_base,
-    stalled
+    stalled,
+    no_aligned_events
   };
 
   static void describe(Describe<EventAlignment>& d) {
@@ -62,6 +63,7 @@ class EventAlignment {
     d.reason("not_finite", "an event or a scaled level of the model is no number, or beyond 1e15")
         .reason("bad_events_per_base", "so many events per base that no probability is left to move on");
     d.reason("stalled", "more than 65,536 events lie within 101 bases of the reference");
+    d.reason("no_aligned_events", "no event of the read lies on the reference (of the region): too few of its bases are aligned");
 #ifdef SLUICE_WITH_CUDA
     d.implementation<&EventAlignment::process_cuda>("cuda", "a warp a chunk of a read, from where its path is expected; another joins them");
 #endif
@@ -153,6 +155,7 @@ class EventAlignment {
     const std::vector<std::uint32_t> chunks = cuda::chunks_of(order, event_offsets);
     align_rows(call, device, columns, order, chunks, cuda::plan_usual(chunks), paths);
     std::vector<RecordStatus> statuses = device.download(paths.status, rows);
+    const std::vector<std::uint32_t> tried = order;
     std::erase_if(order, [&](std::uint32_t row) { return statuses[row] != RecordStatus::stalled; });
     if (!order.empty()) {
       align_rows(call, device, columns, order, {}, cuda::plan_stalled(static_cast<std::uint32_t>(order.size())), paths);
@@ -160,6 +163,9 @@ class EventAlignment {
     }
     for (std::size_t row = 0; row < rows; ++row)
       if (statuses[row] != RecordStatus::ok) out.fail(static_cast<std::int64_t>(row), static_cast<std::uint32_t>(statuses[row]));
+    const std::vector<std::int64_t> counts = device.download(paths.count, rows);
+    for (const std::uint32_t row : tried)
+      if (statuses[row] == RecordStatus::ok && counts[row] == 0) out.filter(row, Reason::no_aligned_events);
     give(call, device, columns, paths, out);
   }
 #endif
@@ -192,7 +198,8 @@ class EventAlignment {
         {in.column<float>("scale")[row], in.column<float>("shift")[row], in.column<float>("var")[row], in.column<float>("log_var")[row]},
         in.column<double>("events_per_base")[row]};
     const RecordStatus status = align_events(record, model_, settings_, segment_path, workspace, path);
-    if (status != RecordStatus::ok) out.fail(r, static_cast<std::uint32_t>(status));  // Reason has one more in front, RecordStatus ok
+    if (status != RecordStatus::ok) return out.fail(r, static_cast<std::uint32_t>(status));  // Reason has one more in front, RecordStatus ok
+    if (path.event.empty()) out.filter(r, Reason::no_aligned_events);
   }
 
 #ifdef SLUICE_WITH_CUDA

@@ -35,7 +35,15 @@ ReadLabels::ReadLabels(std::string_view table, const std::string& column, const 
     if (line.ends_with('\r')) line.remove_suffix(1);
     if (line.empty()) continue;
     const std::vector<std::string_view> fields = fields_of(line);
-    if (column.empty()) {
+    if (column.empty() && number == 1) {
+      const auto label = std::find(fields.begin(), fields.end(), "label");
+      if (label != fields.end()) {
+        wanted = static_cast<std::size_t>(label - fields.begin());
+        continue;
+      }
+      if (fields.size() == 2 && (fields[1] == "target" || fields[1] == "other")) wanted = 1;
+    }
+    if (column.empty() && !wanted) {
       targets_.emplace(fields.front());
       continue;
     }
@@ -47,8 +55,9 @@ ReadLabels::ReadLabels(std::string_view table, const std::string& column, const 
       continue;
     }
     if (fields.size() <= *wanted)
-      throw Failure::input("labels '" + name + "', line " + std::to_string(number) + ": there is no column '" + column + "'",
-                           "give every read a value, tabs between columns");
+      throw Failure::input(
+          "labels '" + name + "', line " + std::to_string(number) + ": there is no column '" + (column.empty() ? "label" : column) + "'",
+          "give every read a value, tabs between columns");
     if (!says_no(fields[*wanted])) targets_.emplace(fields.front());
   }
 }

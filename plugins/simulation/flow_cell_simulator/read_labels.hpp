@@ -10,8 +10,9 @@
 namespace sluice::flow_cell_simulator {
 
 // Reads a table: one line per read, columns divided by tabs, the read id first. With `column` the first line names the columns, and a read is a
-// target if its value there is neither empty nor 0, no, false or other; without, every read of the table is a target. Throws Failure::input with
-// the line's number when a line has too few columns.
+// target if its value there is neither empty nor 0, no, false or other. Without, a column `label` says so, or the second of two columns that holds
+// target and other (the labels of read_until_calibration); and in any other table every read is a target. Throws Failure::input with the line's
+// number when a line has too few columns.
 class ReadLabels {
  public:
   ReadLabels() = default;

@@ -115,6 +115,9 @@ class FlowCell {
       has_labels_ = true;
       if (labels_.targets() == 0) setup.warn("labels '" + *p_.labels + "' name no target");
     }
+    if (conditions_ && conditions_->named_channels() > p.channels)
+      setup.warn("conditions name channels up to " + std::to_string(conditions_->named_channels()) + ", and this flow cell has " +
+                 std::to_string(p.channels) + ": those behind them are not played (give a flow cell of so many channels, or conditions of these)");
     if (p.speed > 0)
       clock_ = std::make_unique<RealClock>(p.speed);
     else
@@ -227,6 +230,7 @@ class FlowCell {
       read->samples.assign(samples.begin(), samples.begin() + std::min<std::ptrdiff_t>(p_.decision_samples, std::ssize(samples)));
       read->digitisation = digitisation[r], read->range = range[r], read->offset = offset[r], read->sampling_rate = sampling_rate[r];
       read->is_target = has_labels_ && labels_.is_target(read->read_id);
+      has_target_ |= read->is_target;
       // All channels keep the time of the first read's chunks.
       if (tick_seconds_ == 0) tick_seconds_ = static_cast<double>(p_.chunk_samples) / read->sampling_rate / p_.waves;
       model_.add_read(std::move(read));
@@ -378,6 +382,9 @@ class FlowCell {
 
   void report(const Call& call) {
     const std::lock_guard lock(mutex_);
+    if (labels_.targets() > 0 && !has_target_)
+      call.warn("none of the " + std::to_string(labels_.targets()) + " targets of labels '" + *p_.labels +
+                "' is among the reads that came: are its first column the read ids of these signal files, and tabs between its columns?");
     const FlowCellReport::Conditions flow_cell{p_.channels,     p_.capture_seconds, p_.ejection_seconds, p_.bases_per_second,
                                                p_.target_bases, p_.coverage,        p_.cost_per_hour,    has_labels_};
     FlowCellReport(call, flow_cell, model_, conditions_).write(time_, rounds_behind_);
@@ -385,7 +392,7 @@ class FlowCell {
 
   const Parameters p_;
   ReadLabels labels_;
-  bool has_labels_ = false;
+  bool has_labels_ = false, has_target_ = false;
   std::unique_ptr<ModelClock> clock_;
   std::mutex mutex_;  // guards the model and what has been sent and answered
   std::condition_variable came_;

@@ -20,6 +20,8 @@ constexpr float longest_dwell = 60000;
 constexpr double adapter_spread = 0.6;  // of the levels of an adapter of RNA, as a share of that of RNA's levels; of real RNA004 8 beside 13 pA
 constexpr double tail_shape = 4;        // of the gamma distribution of tails: their standard deviation is half of their mean
 
+constexpr int most_tries = 1000;  // to place a read beside stretches of N
+
 constexpr std::uint8_t code_of(char base) {
   switch (base) {
     case 'C':
@@ -97,6 +99,13 @@ Simulator::Simulator(const SimulationParameters& parameters, std::span<const Con
   level_stdv_ = std::sqrt(squares / static_cast<double>(nucleotide.level_mean.size()));
 }
 
+// More N than a read has other letters for: no molecule has such a stretch, and its bases would be A.
+bool Simulator::lies_on_gap(const Placement& place) const {
+  const std::string_view bases =
+      contigs_[static_cast<std::size_t>(place.contig)].bases.substr(static_cast<std::size_t>(place.start), static_cast<std::size_t>(place.length));
+  return std::count(bases.begin(), bases.end(), 'N') * 20 > place.length;
+}
+
 std::vector<Placement> Simulator::place_reads(std::int64_t count) const {
   std::vector<std::int64_t> usable, ends;
   std::int64_t total = 0;
@@ -114,18 +123,29 @@ std::vector<Placement> Simulator::place_reads(std::int64_t count) const {
   const double log_stdv = std::sqrt(variance);
   for (std::int64_t index = 0; index < count; ++index) {
     RandomStream random(parameters_.seed, static_cast<std::uint64_t>(index), Purpose::placement);
-    const auto point = static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(total)));
-    const auto which = static_cast<std::size_t>(std::upper_bound(ends.begin(), ends.end(), point) - ends.begin());
+    const auto draw_contig = [&] {
+      const auto point = static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(total)));
+      return usable[static_cast<std::size_t>(std::upper_bound(ends.begin(), ends.end(), point) - ends.begin())];
+    };
     Placement place;
-    place.contig = usable[which];
+    place.contig = draw_contig();
     place.index = index;
-    const auto contig_length = static_cast<std::int64_t>(contigs_[static_cast<std::size_t>(place.contig)].bases.size());
     double length = parameters_.mean_length;
     const std::uint32_t word = random.next32();
     if (parameters_.length_distribution == LengthDistribution::gamma) length = length_(word);
     if (parameters_.length_distribution == LengthDistribution::lognormal) length = exponential(log_mean + log_stdv * length_(word));
-    place.length = std::min(std::max(static_cast<std::int64_t>(length + 0.5), parameters_.minimum_length), contig_length);
-    place.start = static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(contig_length - place.length + 1)));
+    const auto draw_start = [&] {
+      const auto contig_length = static_cast<std::int64_t>(contigs_[static_cast<std::size_t>(place.contig)].bases.size());
+      place.length = std::min(std::max(static_cast<std::int64_t>(length + 0.5), parameters_.minimum_length), contig_length);
+      place.start = static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(contig_length - place.length + 1)));
+    };
+    draw_start();
+    int tries = most_tries;
+    for (; lies_on_gap(place) && tries > 0; --tries) {
+      place.contig = draw_contig();
+      draw_start();
+    }
+    if (tries == 0) break;  // there is hardly anything else
     const bool coin = (random.next() & 1U) != 0;
     place.is_reverse = parameters_.strands == Strands::reverse || (parameters_.strands == Strands::both && coin);
     places.push_back(place);

@@ -97,8 +97,8 @@ class Simulator {
   Simulator(const SimulationParameters& parameters, std::span<const Contig> contigs, const KmerModelView& nucleotide,
             const KmerModelView* methylation);
 
-  // The places of `count` reads, sorted by contig, start and index. Contigs shorter than the minimum length get none; empty if no contig
-  // is long enough. 40 bytes a read.
+  // The places of `count` reads, sorted by contig, start and index. Contigs shorter than the minimum length get none, nor do stretches of which more
+  // than one in 20 is N; fewer than `count` if there is hardly anything else, empty if no contig is long enough. 40 bytes a read.
   std::vector<Placement> place_reads(std::int64_t count) const;
 
   // The share of molecules in which the site at `position` is methylated; 0 without a methylation model. The same for all reads.
@@ -128,6 +128,7 @@ class Simulator {
   static std::string read_id(std::uint64_t seed, std::int64_t index);
 
  private:
+  bool lies_on_gap(const Placement& place) const;
   void make_molecule(const Placement& place, Read& read) const;
   void make_bases(const Placement& place, Read& read) const;
   // What passes the pore: the molecule, or its working copy with tail and adapter.

@@ -214,8 +214,10 @@ class SimulateSignal {
     if (parameters_.reads > 0) {
       places_ = simulator_->place_reads(parameters_.reads);
       if (places_.empty())
-        throw Failure::usage("no contig of the reference has " + std::to_string(parameters_.minimum_length) + " bases",
+        throw Failure::usage("no contig of the reference has " + std::to_string(parameters_.minimum_length) + " bases that are not N",
                              "lower minimum_length or give another reference");
+      if (std::ssize(places_) < parameters_.reads)
+        setup.warn("only " + std::to_string(places_.size()) + " reads are made: almost all of the reference is N");
     }
     plan_ = plan_sequencing(parameters_, places_, parameters_.split_share);
     rows_ = NumberedRows(setup, places_.size());

@@ -82,6 +82,9 @@ inline std::vector<std::string> in_list(const std::string& file) {
   std::ifstream stream(file);
   std::vector<std::string> found;
   for (std::string line; std::getline(stream, line);) {
+    if (found.empty() && line.starts_with("\xef\xbb\xbf")) line.erase(0, 3);  // a byte order mark
+    if (line.find('\0') != std::string::npos)
+      throw Failure::input("the list '" + file + "' is no text", "give a plain text file with the name of a file on each line");
     if (line.ends_with('\r')) line.pop_back();
     if (!line.empty() && line.front() != '#') found.push_back(line);
   }

@@ -15,6 +15,7 @@
 #include <sluice/call.hpp>
 #include <sluice/failure.hpp>
 #include <string>
+#include <string_view>
 
 namespace sluice {
 
@@ -36,7 +37,22 @@ inline char byte_of(const std::string& path, std::int64_t offset) {
   return byte;
 }
 
-// The text of a small plain file: a table, a list. Throws Failure (input), also where it has more bytes than `most`.
+// What programs on Windows put in front of UTF-8.
+inline constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
+
+// Why a file that begins like this is not read as text, and the remedy; empty: nothing is known against it.
+struct NoText {
+  std::string_view reason, remedy;
+};
+inline NoText no_text(std::string_view begin) {
+  if (begin.starts_with("\x28\xb5\x2f\xfd"))
+    return {"is compressed with zstd, which is not read here", "decompress it (`zstd -d`), or compress it with gzip"};
+  if (begin.starts_with("\xff\xfe") || begin.starts_with("\xfe\xff")) return {"is UTF-16, which is not read here", "save it as UTF-8"};
+  return {};
+}
+
+// The text of a small plain file: a table, a list; without a byte order mark, and with a newline behind its last line. Throws Failure (input), also
+// where it is compressed, and where it has more bytes than `most`.
 inline std::string whole_text(const Host& host, const std::string& path, const std::string& kind, std::size_t most = std::size_t{1} << 30) {
   const std::string label = kind + " '" + path + "'";
   std::ifstream file(path, std::ios::binary);
@@ -46,7 +62,14 @@ inline std::string whole_text(const Host& host, const std::string& path, const s
     if (text.size() > most) throw Failure::input(label + " has more than " + std::to_string(most >> 20U) + " MiB", "is it the right file?");
   }
   if (!file.eof()) throw Failure::input("cannot read " + label + ": " + std::strerror(errno), "check the path");
-  if (!text.empty() && text.back() != '\n') host.warn(open_end_text(label));
+  if (text.starts_with("\x1f\x8b")) throw Failure::input(label + " is compressed, and is read as plain text only", "decompress it (`gzip -d`)");
+  if (const NoText other = no_text(text); !other.reason.empty())
+    throw Failure::input(label + " " + std::string(other.reason), std::string(other.remedy));
+  if (text.starts_with(byte_order_mark)) text.erase(0, byte_order_mark.size());
+  if (!text.empty() && text.back() != '\n') {
+    host.warn(open_end_text(label));
+    text += '\n';
+  }
   return text;
 }
 

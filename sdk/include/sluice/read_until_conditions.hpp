@@ -46,6 +46,8 @@ class ReadUntilConditionsView {
   std::string_view targets(std::int64_t condition) const { return targets_[condition]; }
   // For on target, off target, undecided, above the maximum of chunks.
   std::span<const std::uint8_t> actions(std::int64_t condition) const { return actions_[condition]; }
+  // Channels up to the last one that a condition names.
+  std::int64_t named_channels() const { return std::ssize(channels_[0]); }
   // `channel` counts from 0.
   std::int32_t of_channel(std::int32_t channel) const {
     const std::span<const std::int32_t> rows = channels_[0];

@@ -38,6 +38,9 @@ needs = "!index"
 type = "bool"
 default = true
 needs = ["format=sam|paf", "index"]
+[parameters.introns]
+type = "path"
+needs = [["index"], ["format=sam", "!follow"]]
 )";
 
 struct Result {
@@ -137,6 +140,11 @@ TEST_CASE("an option that does nothing without another says so, and does no harm
   CHECK(result_of(formats, {{"tags", "true"}}).said.empty());  // as it would be anyway
   CHECK(says(result_of(formats, {{"tags", "false"}}), "--no-tags does nothing here: it works only with --format sam or paf or --index"));
   CHECK(result_of(formats, {{"tags", "false"}, {"output", "o.bam"}}).said.empty());  // the ending asks for sam
+  const std::string both = "--introns does nothing here: it works only with --index, and with --format sam, or without --follow";
+  CHECK(says(result_of(formats, {{"introns", "i"}}), both));
+  CHECK(says(result_of(formats, {{"introns", "i"}, {"index", "i"}, {"follow", "true"}}), both));
+  CHECK(result_of(formats, {{"introns", "i"}, {"index", "i"}}).said.empty());
+  CHECK(result_of(formats, {{"introns", "i"}, {"index", "i"}, {"follow", "true"}, {"format", "sam"}}).said.empty());
 }
 
 TEST_CASE("mistakes in these keys are found") {

@@ -95,6 +95,7 @@ TEST_CASE("several names keep their order; patterns and lists stand for files") 
   const std::string list = files.make("list", "# a comment\n" + two + "\r\n\n" + ten);
   CHECK(input_files("@" + list, ".fq") == Names{two, ten});
   CHECK(input_files(one + "\n@" + list, ".fq") == Names{one, two, ten});
+  CHECK(input_files("@" + files.make("from_windows", "\xef\xbb\xbf" + two + "\r\n" + ten + "\r\n"), ".fq") == Names{two, ten});
 }
 
 TEST_CASE("what can't be several inputs is refused") {
@@ -105,6 +106,7 @@ TEST_CASE("what can't be several inputs is refused") {
   CHECK(refusal(files.path("*.bam")).find("there is no input in") == 0);
   CHECK(refusal("@" + empty).find("there is no input in") == 0);
   CHECK(refusal("@" + files.path("missing")).find("cannot read the list") == 0);
+  CHECK(refusal("@" + files.make("packed", std::string("\x1f\x8b\x08\0\0", 5))).find("is no text") != std::string::npos);
   CHECK(refusal(one + "\n" + one).find("comes twice") != std::string::npos);
   CHECK(refusal(one + "\n" + files.path("missing")).find("cannot open '" + files.path("missing")) == 0);
   CHECK(refusal(one + "\n-").find("standard input (-) is one of several") == 0);

@@ -18,8 +18,19 @@
 
 namespace sluice::arrow {
 
-// Appends `text` as UTF-8: bytes that are none become U+FFFD, as readers would make of them.
-inline void append_utf8(std::string& to, std::string_view text) {
+// See TableColumn::has_stand_ins.
+inline constexpr std::string_view stood_for = "\t\n\r", stand_ins = "\xF8\xF9\xFA";
+
+// Appends a cell to a line whose column has stand-ins.
+inline void append_with_stand_ins(std::string& line, std::string_view cell) {
+  for (const char c : cell) {
+    const std::size_t at = stood_for.find(c);
+    line += at != std::string_view::npos ? stand_ins[at] : stand_ins.find(c) != std::string_view::npos ? '\xFF' : c;
+  }
+}
+
+// Appends `text` as UTF-8: bytes that are none become U+FFFD, as readers would make of them, or what they stand for.
+inline void append_utf8(std::string& to, std::string_view text, bool has_stand_ins = false) {
   constexpr std::string_view replacement = "\xEF\xBF\xBD";
   const auto byte = [&](std::size_t at) { return static_cast<unsigned char>(text[at]); };
   for (std::size_t at = 0; at < text.size();) {
@@ -28,6 +39,11 @@ inline void append_utf8(std::string& to, std::string_view text) {
     to.append(text, at, plain - at);
     if ((at = plain) == text.size()) return;
     const unsigned char first = byte(at);
+    if (const std::size_t stands_for = stand_ins.find(text[at]); has_stand_ins && stands_for != std::string_view::npos) {
+      to += stood_for[stands_for];
+      ++at;
+      continue;
+    }
     const std::size_t length = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
     bool sound = first >= 0xC2 && first <= 0xF4 && at + length <= text.size();
     for (std::size_t i = 1; sound && i < length; ++i) sound = (byte(at + i) & 0xC0) == 0x80;
@@ -115,7 +131,7 @@ class ColumnCells {
       case Kind::f64:
         return add_number<double>(text);
       case Kind::utf8:
-        return append_utf8(values_, text);
+        return append_utf8(values_, text, column_->has_stand_ins);
     }
   }
   template <class Number>

@@ -17,6 +17,8 @@ struct TableColumn {
   std::string type;     // as columns of batches: i8 to f64, utf8, or a list<> of them, whose items are joined with commas
   std::string missing;  // what the text has where there is no value; beside that, an empty cell of a number is none
   bool is_tag = false;  // stands behind the other columns as NAME:type:value, or not at all, as in PAF
+  // Of utf8: \xF8, \xF9 and \xFA, which UTF-8 does not have, stand for the tabs, newlines and carriage returns that a line cannot have in a cell.
+  bool has_stand_ins = false;
 
   bool is_list() const { return type.starts_with("list<"); }
   // Of a cell, or of a list's items.

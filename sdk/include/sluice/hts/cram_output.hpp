@@ -5,7 +5,6 @@
 // of them is first to choose how blocks are compressed.
 
 #include <htslib/cram.h>
-#include <htslib/faidx.h>
 #include <htslib/hfile.h>
 #include <htslib/hts.h>
 #include <htslib/sam.h>
@@ -13,13 +12,13 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
-#include <filesystem>
 #include <optional>
 #include <sluice/call.hpp>
 #include <sluice/failure.hpp>
 #include <sluice/hts/alignment_record.hpp>
 #include <sluice/hts/bam_bytes.hpp>
 #include <sluice/hts/cram_reference.hpp>
+#include <sluice/hts/fasta_index.hpp>
 #include <sluice/hts/handles.hpp>
 #include <sluice/staged_file.hpp>
 #include <span>
@@ -39,7 +38,7 @@ class CramOutput {
     refuse_unless_bam_holds(header);
     if (index == CramIndex::crai) index_.emplace(host, path + ".crai");
     if (!fasta.empty()) {
-      index_reference(fasta);
+      if (const std::string doubt = renew_fasta_index(fasta); !doubt.empty()) host.warn(doubt);
       reference_.emplace(header, fasta, "CRAM '" + path_ + "'");
       reference_->require_all();
     }
@@ -105,14 +104,6 @@ class CramOutput {
   Failure reference_failure(const std::string& fasta) const {
     return Failure::input("CRAM '" + path_ + "' can't use the reference '" + fasta + "': no index of it can be made",
                           "give a FASTA file that `samtools faidx` can index (no index of minimizers), or write BAM");
-  }
-  // HTSlib makes a .fai that is missing in its place, so that a full disk would leave half of one.
-  void index_reference(const std::string& fasta) const {
-    if (std::filesystem::exists(fasta + ".fai") || !std::filesystem::exists(fasta)) return;
-    StagedFile fai(fasta + ".fai"), gzi(fasta + ".gzi");
-    if (fai_build3(fasta.c_str(), fai.temporary().c_str(), gzi.temporary().c_str()) != 0) throw reference_failure(fasta);
-    if (std::filesystem::file_size(gzi.temporary()) > 0) gzi.publish();  // made of BGZF only
-    fai.publish();
   }
 
   std::string path_;

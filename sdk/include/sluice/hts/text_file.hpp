@@ -53,8 +53,8 @@ class TextFile {
       throw Failure::input(label_.text() + " is truncated or damaged: its compressed data ends or breaks after " + std::to_string(total_) +
                                " bytes of text" + reason_of(*file_),
                            "copy the file again and compare checksums");
-    if (total_ == 0 && std::string_view(to, static_cast<std::size_t>(got)).starts_with("\x28\xb5\x2f\xfd"))
-      throw Failure::input(label_.text() + " is compressed with zstd, which is not read here", "decompress it (`zstd -d`), or compress it with gzip");
+    if (const NoText other = total_ == 0 ? no_text({to, static_cast<std::size_t>(got)}) : NoText{}; !other.reason.empty())
+      throw Failure::input(label_.text() + " " + std::string(other.reason), std::string(other.remedy));
     total_ += static_cast<std::uint64_t>(got);
     if (got > 0) last_ = to[got - 1];
     if (got == 0 && bytes > 0 && lacks_end(*file_)) throw lacks_end_failure(label_.text());
@@ -97,7 +97,7 @@ class TextLines {
         if (!begun_.empty()) line_ = begun_.append(line_);
       }
       // A byte order mark, which tables have that were saved on Windows.
-      if (++number_ == 1 && line_.starts_with("\xef\xbb\xbf")) line_.remove_prefix(3);
+      if (++number_ == 1 && line_.starts_with(byte_order_mark)) line_.remove_prefix(byte_order_mark.size());
       return true;
     }
   }

@@ -220,4 +220,21 @@ TEST_CASE("CRAM is read with a reference whose index is made whole or not at all
   CHECK(sequence == bases.substr(390, 20));
   CHECK(bytes_of(fasta + ".fai") == "one\t800\t17\t800\t801\n");
   CHECK(std::distance(std::filesystem::directory_iterator(folder.path()), std::filesystem::directory_iterator()) == 3);
+
+  // Written again since, with longer lines of the title: the old index would give other bases.
+  write(fasta, ">one some contig that has got another title\n" + bases + "\n");
+  std::filesystem::last_write_time(fasta + ".fai", std::filesystem::last_write_time(fasta) - std::chrono::hours(1));
+  const auto folder_may_be_written_to = [&](bool yes) {
+    std::filesystem::permissions(folder.path(),
+                                 yes ? std::filesystem::perms::owner_all : std::filesystem::perms::owner_read | std::filesystem::perms::owner_exec);
+  };
+  folder_may_be_written_to(false);
+  CHECK(open().take_warning().find("is older than the FASTA file, and cannot be made again (its folder cannot be written to)") != std::string::npos);
+  folder_may_be_written_to(true);
+  CHECK(open().take_warning().empty());
+  CHECK(bytes_of(fasta + ".fai") == "one\t800\t44\t800\t801\n");
+  std::filesystem::remove(fasta + ".fai");
+  folder_may_be_written_to(false);
+  CHECK_THROWS_WITH_AS(open(), doctest::Contains("has no index '"), sluice::Failure);
+  folder_may_be_written_to(true);
 }

@@ -149,3 +149,23 @@ TEST_CASE("the source keeps the contract of all stages") {
   for (const std::string& problem : testing::contract_problems(plugin(), {{"bedmethyl_reader", {.parameters = {{"path", path}}}}}))
     FAIL_CHECK(problem);
 }
+
+TEST_CASE("a table that comes twice in a file is warned of, and one in order is not") {
+  const testing::TemporaryFolder folder;
+  const std::string path = folder.path() + "/sites.bed";
+  const auto line = [](const char* contig, const char* position) {
+    return std::string(contig) + "\t" + position + "\t6\tm\t7\t+\t5\t6\t255,0,0\t7\t57.14\t4\t3\t0\t1\t2\t3\t9\n";
+  };
+  const auto read_text = [&](const std::string& text) {
+    std::ofstream(path) << text;
+    return read({{"path", path}});
+  };
+  const std::string table = line("c1", "5") + line("c1", "5") + line("c1", "9") + line("c2", "3");
+  const testing::Result once = read_text(table);
+  CHECK(once.rows() == 4);
+  CHECK(once.log.empty());
+  const testing::Result twice = read_text(table + table);
+  CHECK(twice.rows() == 8);
+  CHECK(twice.logged("line 5: the sites are not in order any more: is a table in it twice?"));
+  CHECK(read_text(line("c1", "9") + line("c1", "5")).logged("line 2: the sites are not in order"));
+}

@@ -43,6 +43,18 @@ TEST_CASE("of a failed row, where it is wanted, only the texts are written") {
   CHECK(read_arrow(run("a.arrow", false)).types == std::vector<std::string>{"i64", "utf8", "utf8", "list<f32>"});
 }
 
+TEST_CASE("files of columns hold texts as they are, tabs and ends of lines too") {
+  const TestBatch reads =
+      BatchBuilder("read", 3).text("comment", {"A\tC\rG\nT", "", "\n"}).binary("tag", {"\xF8\xF9\xFA\xFF", "\xC3\xA9", "x"}).build();
+  const Result result = run_stage(stage_of(plugin(), "table_writer"), reads).with({{"columns", "comment,tag"}, {"output", "a.arrow"}}).run();
+  REQUIRE_MESSAGE(result.ok(), result.message);
+  const std::string unknown = "\xEF\xBF\xBD";
+  CHECK(read_arrow(result.files.at("a.arrow")).rows ==
+        std::vector<std::vector<std::string>>{{"A\tC\rG\nT", unknown + unknown + unknown + unknown}, {"", "\xC3\xA9"}, {"\n", "x"}});
+  const Result alone = run_stage(stage_of(plugin(), "table_writer"), reads).with({{"columns", "comment"}, {"output", "a.arrow"}}).run();
+  CHECK(read_arrow(alone.files.at("a.arrow")).rows == std::vector<std::vector<std::string>>{{"A\tC\rG\nT"}, {""}, {"\n"}});
+}
+
 TEST_CASE("a table goes on behind an interruption, with the types of its columns") {
   const auto rows = [](std::int64_t first) {
     return BatchBuilder("read", 2)

@@ -207,6 +207,21 @@ TEST_CASE("one run with a table of labels does the same, and leaves out what has
         Outcomes{{"used", {2, 3}}});
 }
 
+TEST_CASE("exchanged labels are warned of, and the scores of another run may lack their last newline") {
+  const TemporaryFolder folder;
+  const std::string path = folder.path() + "/scores";
+  const auto with_others = [&](const std::string& score) {
+    std::ofstream(path) << "\xef\xbb\xbf#read_id\tlabel\tprefix_bases\tlevels\tscore\nn1\tother\t50\t100\t" << score;
+    return run_stage(testing::stage_of(plugin(), "read_until_calibration"), reads({"p1"}, {1600}))
+        .with({{"other_scores", path}, {"scores", "s"}, {"thresholds", "t"}})
+        .run();
+  };
+  const Result exchanged = with_others("0.1");
+  CHECK(exchanged.logged("at 50 bases targets fit the reference worse than other reads do"));
+  CHECK(exchanged.files.at("s") == "#read_id\tlabel\tprefix_bases\tlevels\tscore\nn1\tother\t50\t100\t0.1\np1\ttarget\t50\t100\t1.000000\n");
+  CHECK_FALSE(with_others("1.5\n").logged("worse"));
+}
+
 TEST_CASE("reads of one label alone have no threshold") {
   const Result result = run_stage(testing::stage_of(plugin(), "read_until_calibration"), reads({"a"}, {160})).with({{"thresholds", "t"}}).run();
   CHECK(result.message == "no prefix has reads of both labels, so there is no threshold");

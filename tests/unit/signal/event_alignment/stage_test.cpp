@@ -147,6 +147,16 @@ TEST_CASE("bad records fail by name, the others do not") {
   CHECK(!cell(result.batch(), "path_event", 5).empty());
 }
 
+TEST_CASE("a record without an aligned base is counted by name") {
+  Sample sample(3);
+  const auto bases = static_cast<std::uint32_t>(sample.records[1].read_length);
+  sample.records[1].cigar = {bases << 4U | 4U};  // all of it clipped
+  const auto result = sample.run().run();
+  CHECK(result.failed == std::vector<testing::FailedRow>{{0, 1, "no_aligned_events"}});
+  CHECK(cell(result.batch(), "path_event", 1).empty());
+  CHECK(!cell(result.batch(), "path_event", 2).empty());
+}
+
 TEST_CASE("a methylation model and a region elsewhere are refused") {
   const Sample sample(1);
   simulation::Model model(1);

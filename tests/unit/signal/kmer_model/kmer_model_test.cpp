@@ -105,6 +105,7 @@ TEST_CASE("a model has its levels by rank, whatever the order of the lines") {
 
 TEST_CASE("the header line, comments, blanks, CRLF, U and a last line without an end are fine") {
   CHECK(problem_of("A 1 1\nC 2 1\nG 3 1\nU 4 1") == "");
+  CHECK(problem_of("\xef\xbb\xbf#x\nA 1 1\nC 2 1\nG 3 1\nT 4 1\n") == "");  // a byte order mark
   CHECK(problem_of("#x\r\n\r\nkmer level_mean\r\nA\t1\t1\r\nC\t2\t1\r\n  G 3 1 9 9\r\nT\t4e0\t1\r\n") == "");
 }
 

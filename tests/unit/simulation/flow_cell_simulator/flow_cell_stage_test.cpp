@@ -126,6 +126,11 @@ TEST_CASE("Labels name the targets, by a column or by being there") {
   CHECK(column.targets() == 2);
   CHECK(column.is_target("c"));
   CHECK_FALSE(column.is_target("e"));
+  const ReadLabels of_calibration("read_id\tlabel\na\ttarget\nb\tother\n", "", "table"), bare("a\ttarget\nb\tother\n", "", "table");
+  CHECK(of_calibration.targets() == 1);
+  CHECK(of_calibration.is_target("a"));
+  CHECK(bare.targets() == 1);
+  CHECK(bare.is_target("a"));
   CHECK_THROWS_WITH(ReadLabels("read_id\tx\n", "target", "table.tsv"), doctest::Contains("'table.tsv' have no column 'target'"));
   CHECK_THROWS_WITH(ReadLabels("read_id\ttarget\na\n", "target", "table.tsv"), doctest::Contains("line 2"));
 }
@@ -354,4 +359,40 @@ TEST_CASE("In real time a decision counts, in time or too late, and latencies ar
   CHECK(count("accepted") + count("late_decisions") == 1);
   CHECK(result.quantities.at("chunk_latency").size() == result.batches.size());
   CHECK(result.quantities.at("decision_latency").size() == 1);
+}
+
+TEST_CASE("Labels that name none of the reads are warned of, and those from Windows name theirs") {
+  const TemporaryFolder folder;
+  const std::string path = folder.path() + "/labels";
+  const auto played = [&](const std::string& labels) {
+    std::ofstream(path) << labels;
+    return run_stage<FlowCell>(reads(3, 500)).with({{"labels", path}, {"speed", 0.0}, {"channels", 2}}).run();
+  };
+  CHECK(played("r1,target\n").logged("none of the 1 targets of labels"));
+  const Result windows = played("\xef\xbb\xbfr1\r\n");
+  CHECK_FALSE(windows.logged("none of"));
+  CHECK(windows.counters.at("target_reads") == 1);
+  const Result packed = played("\x1f\x8b\x08");
+  CHECK(packed.status == SLUICE_ERROR_INPUT);
+  CHECK(packed.message.find("is compressed") != std::string::npos);
+  CHECK(played("\xff\xfer").message.find("is UTF-16") != std::string::npos);
+}
+
+TEST_CASE("Conditions of channels that the flow cell does not have are warned of") {
+  const auto conditions = [](const std::vector<std::int32_t>& channels) {
+    return BatchBuilder("read_until_condition", 2)
+        .text("name", {"control", "enrich"})
+        .column<std::uint8_t>("select", {2, 0})
+        .column<std::int32_t>("minimum_chunks", {1, 1})
+        .column<std::int32_t>("maximum_chunks", {0, 0})
+        .text("targets", {"", ""})
+        .list<std::uint8_t>("actions", {{1, 1, 1, 1}, {1, 2, 1, 1}})
+        .list<std::int32_t>("channel_condition", {channels, {}})
+        .build();
+  };
+  const auto played = [&](const std::vector<std::int32_t>& channels) {
+    return run_stage<FlowCell>(reads(3, 500)).with({{"speed", 0.0}, {"channels", 2}}).resource("conditions", conditions(channels)).run();
+  };
+  CHECK(played({1, 1, 0}).logged("conditions name channels up to 3, and this flow cell has 2"));
+  CHECK_FALSE(played({1, 0}).logged("conditions name"));
 }

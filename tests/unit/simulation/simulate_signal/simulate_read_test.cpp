@@ -75,6 +75,31 @@ TEST_CASE("places are sorted, inside their contigs, on both strands, and of abou
   }
 }
 
+TEST_CASE("no read lies on a stretch of N, and what has none keeps its places") {
+  SimulationParameters parameters;
+  parameters.mean_length = 700;
+  const MadeUpModel nucleotide(Alphabet::nucleotide, 6);
+  const std::string first = synthesize_contig(1, 0, 20000, 0.5, 1), second = synthesize_contig(1, 1, 9000, 0.5, 1);
+  const auto places = [&](const std::string& one, const std::string& two) {
+    const std::vector<Contig> contigs{{"first", one}, {"second", two}};
+    return Simulator(parameters, contigs, nucleotide.view(), nullptr).place_reads(300);
+  };
+  const auto whole = places(first, second);
+  const std::string gap = first.substr(0, 5000) + std::string(10000, 'N') + first.substr(15000);
+  const auto beside = places(gap, second);
+  REQUIRE(beside.size() == 300);
+  std::set<std::tuple<std::int64_t, std::int64_t, std::int64_t>> before, kept;
+  for (const Placement& p : whole) before.emplace(p.contig, p.start, p.index);
+  for (const Placement& p : beside) {
+    const std::string_view bases =
+        std::string_view(p.contig == 0 ? gap : second).substr(static_cast<std::size_t>(p.start), static_cast<std::size_t>(p.length));
+    CHECK(std::count(bases.begin(), bases.end(), 'N') * 20 <= p.length);
+    if (before.contains({p.contig, p.start, p.index})) kept.emplace(p.contig, p.start, p.index);
+  }
+  CHECK(kept.size() > 150);
+  CHECK(places(std::string(20000, 'N'), std::string(9000, 'N')).empty());
+}
+
 TEST_CASE("without errors the bases are the reference, turned on the reverse strand, and the CIGAR is one match") {
   SimulationParameters parameters;
   parameters.error_rate = 0;
