@@ -59,12 +59,13 @@ Execution::Execution(RunContext& run, StageRunners& stages, const Segments& segm
     stations_.push_back(std::make_unique<Station>(run.plan.stages[i].stage->inputs.size(), first_sequence(run, i)));
     if (!stages[i]) continue;
     const StageRunner& stage = *stages[i];
-    if (stage.kind() == SLUICE_REGROUP) stations_.back()->flow = &budget.add_flow();
     // One after the other such a batch ends only behind all that follows it: nobody may wait for that.
     stations_.back()->only_on_cpu = dispatcher.may_use_devices() && run.options.executor != Executor::serial &&
                                     (stage.kind() == SLUICE_MAP || stage.kind() == SLUICE_SINK) && !stage.is_ordered() && !stage.is_serial() &&
                                     !stage.is_blocking() && segments[i] && dispatcher.calls_here(*segments[i]);
   }
+  for (const std::size_t i : run.plan.order)
+    if (stages[i] && stages[i]->kind() == SLUICE_REGROUP) stations_[i]->flow = &budget.add_flow();
   if (checkpoints_ != nullptr) take_part_in_checkpoints();
 }
 

@@ -28,11 +28,17 @@ MemoryBudget::PermitHandle MemoryBudget::admit(Flow& flow, double size) {
 
 MemoryBudget::PermitHandle MemoryBudget::acquire(double work) {
   std::unique_lock lock(mutex_);
-  const auto fits = [&] {
-    const std::uint64_t limit = flows_wait_ ? room() / 2 : room();
-    return batches_ == 0 || (used_ + bytes_of(sources(), work) <= limit && sources().batches_ < most_batches_);
-  };
+  const auto fits = [&] { return batches_ == 0 || (used_ + bytes_of(sources(), work) <= room_for(sources()) && sources().batches_ < most_batches_); };
   return wait(lock, fits) ? admit(sources(), work) : nullptr;
+}
+
+std::uint64_t MemoryBudget::room_for(const Flow& flow) const {
+  bool is_behind = false;
+  for (const Flow& other : flows_) {
+    if (is_behind && other.has_waited_) return room() / 2;
+    is_behind = is_behind || &other == &flow;
+  }
+  return room();
 }
 
 MemoryBudget::Flow& MemoryBudget::add_flow() {
@@ -44,8 +50,8 @@ MemoryBudget::Flow& MemoryBudget::add_flow() {
 MemoryBudget::PermitHandle MemoryBudget::acquire_emitted(Flow& flow, std::uint64_t bytes) {
   std::unique_lock lock(mutex_);
   const auto size = static_cast<double>(bytes);
-  const auto fits = [&] { return flow.batches_ == 0 || (used_ + bytes_of(flow, size) <= room() && flow.batches_ < most_batches_); };
-  if (!fits()) flows_wait_ = true;
+  const auto fits = [&] { return flow.batches_ == 0 || (used_ + bytes_of(flow, size) <= room_for(flow) && flow.batches_ < most_batches_); };
+  if (!fits()) flow.has_waited_ = true;
   return wait(lock, fits) ? admit(flow, size) : nullptr;
 }
 

@@ -33,7 +33,7 @@ class MemoryBudget {
    private:
     friend class MemoryBudget;
     double bytes_per_unit_;  // what a batch and all that is made of it takes, per unit of its size
-    bool measured_ = false;
+    bool measured_ = false, has_waited_ = false;
     int batches_ = 0;
   };
 
@@ -90,11 +90,11 @@ class MemoryBudget {
 
   // Waits until a source's batch of `work` fits; one batch is always let in, however large. Null when nobody should wait any more.
   PermitHandle acquire(double work);
-  // A regrouping stage's own flow; lives as long as the budget.
+  // A regrouping stage's own flow, behind those of the stages in front of it; lives as long as the budget.
   Flow& add_flow();
   // Waits until a batch of so many bytes, which a regrouping stage has made, fits. One batch of each flow is always let in: what is in front of
-  // the stage may hold all of the budget, and goes on only when the stage does. From the first wait on, sources get half of the budget only, so
-  // that there is room behind the stage.
+  // the stage may hold all of the budget, and goes on only when the stage does. From the first wait on, sources and stages in front of this one get
+  // half of the budget only, so that there is room behind it.
   PermitHandle acquire_emitted(Flow& flow, std::uint64_t bytes);
   // The batch turned out larger than asked for: waits until it fits too, or until nothing else is under way that could make room.
   void grow(const PermitHandle& permit, double work);
@@ -128,20 +128,21 @@ class MemoryBudget {
   template <class Ready>
   bool wait(std::unique_lock<std::mutex>& lock, const Ready& ready);
   PermitHandle admit(Flow& flow, double size);
+  // From the first wait of a flow on, those before it get half only: they may hold all that there is until it goes on.
+  std::uint64_t room_for(const Flow& flow) const;
   std::uint64_t room() const { return limit_ - std::min(kept_, limit_ / 2); }
 
   const std::function<bool()> given_up_;
   mutable std::mutex mutex_;  // guards everything below
   std::uint64_t limit_;
   std::condition_variable changed_;
-  std::deque<Flow> flows_;  // the sources' first
+  std::deque<Flow> flows_;  // the sources' first, the others in the order of the pipeline
   std::uint64_t used_ = 0, kept_ = 0;
   int batches_ = 0;
   int growing_ = 0;                      // batches whose source waits in grow()
   int most_batches_, for_devices_ = 0;   // of most_batches_
   std::uint64_t bytes_for_devices_ = 0;  // of limit_
   std::uint64_t devices_ = 0;
-  bool flows_wait_ = false;                 // a regrouping stage has had to wait
   std::atomic<bool> one_is_beyond_{false};  // of the leases; written under the lock
   struct Waiting {
     PermitHandle permit;

@@ -80,6 +80,26 @@ TEST_CASE("batches grow with the number of devices, as far as memory allows") {
   CHECK(small.batch_work(4) == fitting);
 }
 
+TEST_CASE("where a regroup has had to wait, those in front of it leave it half of the memory") {
+  MemoryBudget budget = impatient(1000, 1.0, 100);
+  auto &front = budget.add_flow(), &back = budget.add_flow();  // of both a batch is taken for twice its bytes
+  std::vector<MemoryBudget::PermitHandle> in_front, behind;
+  const auto fill = [](MemoryBudget& all, MemoryBudget::Flow& flow, std::vector<MemoryBudget::PermitHandle>& permits) {
+    while (auto permit = all.acquire_emitted(flow, 50)) permits.push_back(std::move(permit));
+    return permits.size();
+  };
+  CHECK(fill(budget, front, in_front) == 10);
+  CHECK(fill(budget, back, behind) == 1);  // one always is let in
+  in_front.clear();
+  behind.clear();
+  CHECK(fill(budget, front, in_front) == 5);
+  CHECK(fill(budget, back, behind) == 5);
+  CHECK(budget.acquire(1) == nullptr);
+  in_front.clear();
+  behind.clear();
+  CHECK(fill(budget, back, behind) == 10);  // nobody is behind it
+}
+
 TEST_CASE("a call that does not fit begins when those before it have ended, alone, and nobody overtakes it") {
   MemoryBudget budget = impatient(1 << 20, 1.0, 8);
   const auto permit = budget.acquire(1 << 10);
