@@ -78,6 +78,11 @@ TEST_CASE("an indel that could be in several places is in the first") {
   CHECK(find_changes("", "AC") == std::vector<Change>{{0, 0, 0, 2}});
 }
 
+TEST_CASE("where as few edits can be substitutions or a deletion and an insertion they are substitutions") {
+  CHECK(find_changes("AC", "CA") == std::vector<Change>{{0, 2, 0, 2}});
+  CHECK(find_changes("TTACTT", "TTCATT") == std::vector<Change>{{2, 4, 2, 4}});
+}
+
 TEST_CASE("too many edits are one change") {
   CHECK(find_changes("AACCCCTT", "AAGGGGTT", 3) == std::vector<Change>{{2, 6, 2, 6}});
   CHECK(find_changes("AAAA", "AA", 1) == std::vector<Change>{{2, 4, 2, 2}});
