@@ -119,9 +119,11 @@ void check_output_ending(const WrittenPipeline& pipeline, const PipelineParamete
     if (is_stored && (ending.empty() ? std::none_of(endings.begin(), endings.end(), is_table) : !is_table(ending) && known_ending(ending) != nullptr))
       return diagnostics.error(given.place_of(parameter.name), "", subject + name + " is not written here, where there is no table",
                                "end the name in " + all);
+  }
+  for (const auto& [stored, name] :
+       {std::pair<std::string, std::string>{".arrow", "Arrow"}, {".parquet", "Parquet"}, {".bam", "BAM"}, {".cram", "CRAM"}})
     if (written.ends_with(stored + ".gz") || written.ends_with(stored + ".zst"))
       return diagnostics.error(given.place_of(parameter.name), "", subject + name + " is compressed already", "end the name in " + stored);
-  }
   if (ending.empty() || format_given != given.parameters.end() || std::find(endings.begin(), endings.end(), ending) != endings.end()) return;
   if (const KnownEnding* known = known_ending(ending))
     return diagnostics.error(given.place_of(parameter.name), "", subject + known->format + " is not written here",

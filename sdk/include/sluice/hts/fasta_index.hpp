@@ -40,7 +40,7 @@ inline std::string renew_fasta_index(const std::string& fasta) {
   StagedFile fai(name), gzi(fasta + ".gzi");
   errno = 0;
   if (fai_build3(fasta.c_str(), fai.temporary().c_str(), gzi.temporary().c_str()) != 0)
-    throw Failure::input("reference '" + fasta + "' can't be used for CRAM: no index of it can be made" +
+    throw Failure::input("CRAM can't use the reference '" + fasta + "': no index of it can be made" +
                              (errno != 0 ? std::string(": ") + std::strerror(errno) : std::string()),
                          "give a FASTA file that `samtools faidx` can index (no index of minimizers) and room beside it, or write BAM");
   struct stat made {};
