@@ -112,6 +112,8 @@ class Resolver {
       node.name = stage.written->name;
       node.where = stage.written->where;
       node.kind = stage.entry.descriptor == nullptr ? 0 : stage.entry.descriptor->kind;
+      if (const sluice_stage_descriptor* const d = stage.entry.descriptor; d != nullptr && d->kind == SLUICE_REGROUP)
+        node.same_rows = std::string_view(d->input.row_type) == d->output.row_type;
       node.enabled = stage.enabled;
       if (stage.written->inputs) {
         node.inputs.emplace();

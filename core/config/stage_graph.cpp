@@ -8,7 +8,7 @@
 namespace sluice {
 namespace {
 
-bool passes_rows_on(const GraphStage& stage) { return stage.kind == SLUICE_MAP || stage.kind == 0; }
+bool passes_rows_on(const GraphStage& stage) { return stage.kind == SLUICE_MAP || stage.kind == 0 || stage.same_rows; }
 
 void add_once(std::vector<std::size_t>& list, std::size_t item) {
   if (std::find(list.begin(), list.end(), item) == list.end()) list.push_back(item);

@@ -18,6 +18,7 @@ struct GraphStage {
   std::string name;
   Location where;
   sluice_stage_kind kind = 0;  // 0: unknown type; taken for a map, so that one mistake is reported once
+  bool same_rows = false;      // a regroup whose rows are of the type of those that it reads
   bool enabled = true;
   std::optional<std::vector<std::pair<std::string, Location>>> inputs;  // as written
 };
@@ -28,9 +29,9 @@ struct StageGraph {
   bool whole = false;                            // every written input was found and there is no cycle
 };
 
-// A stage without written inputs reads from the last stage before it in the file that gives rows. The consumers of a disabled map read
-// from its inputs; of any other disabled stage they get nothing. A stage that loses all its inputs vanishes, and so does one whose
-// consumers have all vanished.
+// A stage without written inputs reads from the last stage before it in the file that gives rows. The consumers of a disabled map, and
+// of a disabled regroup of the same rows, read from its inputs; of any other disabled stage they get nothing. A stage that loses all its inputs
+// vanishes, and so does one whose consumers have all vanished.
 StageGraph connect_stages(const std::vector<GraphStage>& stages, Diagnostics& diagnostics);
 
 // An order in which every node comes after those it points to; nullopt and `cycle` (a, b, ..., a) if there is none.

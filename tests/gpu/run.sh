@@ -98,13 +98,13 @@ use_set() { # NAME [BAM]
   fi
 }
 
-# Simulated direct RNA in sets/PORE: reads.blow5 and reads.fastq.gz.
-make_rna() { # PORE READS
+# Simulated direct RNA in sets/NAME: reads.blow5, reads.fastq.gz, reads.bam.
+make_rna() { # NAME PORE READS simulate-options...
   local folder=$work/sets/$1
   [ ! -d "$folder" ] || return 0
   mkdir -p "$folder"
   "$sluice" run "$runtime/pipelines/synthetic_reference.toml" --plugin-dir "$runtime/lib" --length 3000 --contigs 100 --seed 5 --output "$folder/reference.fa" --quiet
-  "$sluice" run "$runtime/pipelines/simulate_rna.toml" --plugin-dir "$runtime/lib" --reference "$folder/reference.fa" --pore "$1" --reads "$2" --output-prefix "$folder/reads" --quiet
+  "$sluice" run "$runtime/pipelines/simulate_rna.toml" --plugin-dir "$runtime/lib" --reference "$folder/reference.fa" --pore "$2" --reads "$3" --output-prefix "$folder/reads" --quiet "${@:4}"
 }
 
 # A set of N simulated reads, as use_set makes one.
@@ -470,12 +470,13 @@ section_read_until() {
   done
 }
 
-# Which samples belong to which k-mer, the same on every device: direct RNA, whose events are turned around, and DNA.
+# Direct RNA, whose events are turned around and whose targets have one strand, and DNA, the same on every device: which samples belong to which k-mer
+# of the read and of the reference (models of 9, 5 and 6 bases), and which target a read is of, as a file and as a flow cell in virtual time.
 section_rna() {
-  local set folder device options
+  local set folder device options form
   use_simulated rna_dna 300 --mean-length 3000 --seed 23
-  make_rna rna004 1000
-  make_rna rna_r9 1000
+  make_rna rna004 rna004 1000
+  make_rna rna_r9 rna_r9 1000
   for set in rna004 rna_r9 rna_dna; do
     folder=$work/sets/$set
     call=("$sluice" run "$runtime/pipelines/resquiggle.toml" --plugin-dir "$runtime/lib" --profile none --signal "$folder/reads.blow5" --reads "$folder/reads.fastq.gz")
@@ -485,6 +486,48 @@ section_rna() {
         # shellcheck disable=SC2086
         compare "$set resquiggle --device $device $options" --device "$device" $options
       done
+    done
+  done
+  for set in rna004 rna_r9; do
+    folder=$work/sets/$set
+    call=("$sluice" run "$runtime/pipelines/eventalign.toml" --plugin-dir "$runtime/lib" --profile none --signal "$folder/reads.blow5" --alignments "$folder/reads.bam"
+      --reads "$folder/reads.fastq.gz" --reference "$folder/reference.fa")
+    for options in "" "--scale-events --signal-index --print-read-names" "--format paf" "--compat f5c" "--kmer-model-size 5"; do
+      # shellcheck disable=SC2086
+      on_cpu $options
+      for device in ${devices//,/ }; do
+        # shellcheck disable=SC2086
+        compare "$set eventalign $options --device $device" $options --device "$device"
+        [ -z "$options" ] || continue
+        for form in "--batch-work 100000" "--threads 1" "--gpu-memory 1GiB"; do
+          # shellcheck disable=SC2086
+          compare "$set eventalign --device $device $form" --device "$device" $form
+        done
+      done
+    done
+  done
+  # Built-in thresholds are RNA004's alone, and begin behind the tail.
+  make_rna rna004_tails rna004 400 --tail-length 80
+  folder=$work/sets/rna004_tails
+  head -c 60000 "$folder/reference.fa" >"$folder/targets.fa"
+  for options in "" "--strands both"; do
+    call=("$sluice" run "$runtime/pipelines/classify_signal.toml" --plugin-dir "$runtime/lib" --profile none --preset rna004 --search sdtw --signal "$folder/reads.blow5"
+      --target "$folder/targets.fa")
+    # shellcheck disable=SC2086
+    on_cpu $options
+    for device in ${devices//,/ }; do
+      for form in "" "--batch-work 100000000" "--threads 1"; do
+        # shellcheck disable=SC2086
+        compare "rna004_tails classify_signal $options --device $device $form" $options --device "$device" $form
+      done
+    done
+    call=("$sluice" run "$runtime/pipelines/read_until.toml" --plugin-dir "$runtime/lib" --profile none --preset rna004 --search sdtw --signal "$folder/reads.blow5"
+      --target "$folder/targets.fa")
+    # shellcheck disable=SC2086
+    on_cpu --speed 0 --channels 32 $options
+    for device in ${devices//,/ }; do
+      # shellcheck disable=SC2086
+      compare "rna004_tails read_until $options --device $device" --speed 0 --channels 32 --device "$device" $options
     done
   done
 }
@@ -530,7 +573,7 @@ section_contract() {
   use_simulated contract 400 --mean-length 4000 --seed 19
   local folder=$work/sets/contract
   head -c 40000 "$folder/reference.fa" >"$folder/target.fa"
-  make_rna rna004 400
+  make_rna rna004 rna004 400
   # 20 times a short reference: reads that correct each other.
   [ -e "$folder/overlapping.fastq.gz" ] || "$sluice" run "$runtime/pipelines/simulate.toml" --plugin-dir "$runtime/lib" --reference "$folder/target.fa" --reads 200 --mean-length 4000 \
     --error-rate 0.08 --seed 19 --output-prefix "$folder/overlapping" --quiet
@@ -542,6 +585,7 @@ section_contract() {
     [classify_signal]="signal=$folder/reads.blow5 target=$folder/target.fa output=$work/unused"
     [correct]="reads=$folder/overlapping.fastq.gz output=$work/unused"
     [resquiggle]="signal=$work/sets/rna004/reads.blow5 reads=$work/sets/rna004/reads.fastq.gz output=$work/unused"
+    [eventalign]="signal=$work/sets/rna004/reads.blow5 alignments=$work/sets/rna004/reads.bam reads=$work/sets/rna004/reads.fastq.gz reference=$work/sets/rna004/reference.fa output=$work/unused"
   )
   [ ! -e "$data/windows/windows.txt" ] || of[consensus]="windows=$data/windows/windows.txt output=$work/unused"
   for name in "${!of[@]}"; do

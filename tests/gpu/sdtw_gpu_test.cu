@@ -37,11 +37,16 @@ Levels random_levels(std::size_t size, std::mt19937_64& random, int kind) {
 }
 Levels random_levels(std::size_t size, std::mt19937_64& random) { return random_levels(size, random, static_cast<int>(random() % 3)); }
 
-Reference random_reference(std::size_t targets, std::size_t longest, std::mt19937_64& random) {
+// Of DNA both strands of a contig are targets, of direct RNA one.
+enum class Strands : std::uint8_t { both, one };
+
+Reference random_reference(std::size_t targets, std::size_t longest, std::mt19937_64& random, Strands strands = Strands::both) {
   Reference reference;
   for (std::size_t i = 0; i < targets; ++i) {
     const std::size_t size = 1 + random() % longest;
-    const Levels forward = random_levels(size, random), reverse = random_levels(size, random);
+    const bool is_forward = random() % 4 > 0;
+    const Levels forward = strands == Strands::both || is_forward ? random_levels(size, random) : Levels();
+    const Levels reverse = strands == Strands::both || !is_forward ? random_levels(size, random) : Levels();
     reference.add_target(forward, reverse);
   }
   return reference;
@@ -302,6 +307,22 @@ void time_whole(const char* what, std::size_t columns, std::size_t levels, std::
               static_cast<double>(count) / (milliseconds + path_milliseconds) * 1e3);
 }
 
+// Direct RNA: transcripts of 200 to 5,000 bases, one strand each.
+void time_transcripts(std::size_t transcripts, std::size_t levels, std::size_t count, int runs, std::mt19937_64& random) {
+  Reference reference;
+  for (std::size_t i = 0; i < transcripts; ++i) reference.add_target(random_levels(200 + random() % 4801, random, 0), {});
+  std::vector<Levels> queries(count);
+  for (Levels& query : queries) query = random_levels(levels, random, 0);
+  const device::PackedReference packed = device::pack(reference);
+  Batch batch(packed, queries);
+  const DeviceSchedule schedule(device::schedule_jobs(packed, batch.jobs, resident_warps()));
+  const double milliseconds = sluice::gpu_test::median_milliseconds(runs, [&] { batch.run(schedule); });
+  const double cells = static_cast<double>(reference.columns()) * static_cast<double>(levels) * static_cast<double>(count);
+  std::printf("TIME transcripts, one strand: %zu queries of %zu levels, %lld columns of %zu transcripts: %.3f ms, %.2f Tcells/s, %.0f decisions/s\n",
+              count, levels, static_cast<long long>(reference.columns()), transcripts, milliseconds, cells / milliseconds * 1e-9,
+              static_cast<double>(count) / milliseconds * 1e3);
+}
+
 void time_streams(std::size_t columns, std::size_t levels, std::size_t channels, int runs, std::mt19937_64& random) {
   Reference reference;
   reference.add_target(random_levels(columns, random, 0), random_levels(columns, random, 0));
@@ -344,6 +365,10 @@ int main(int argument_count, char** arguments) {
     check_whole(random_reference(2, full ? 20000 : 1500, random), queries, 1584, "two targets");
     check_whole(random_reference(1, full ? 50000 : 1500, random), queries, 40000, "cut into stretches");
     for (const std::int64_t warps : {1, 100, 200}) check_whole(random_reference(1, 1500, random), queries, warps, "paths of 4, 8 and 16 lanes");
+    check_whole(random_reference(9, full ? 3000 : 700, random, Strands::one), queries, 1584, "one strand, nine targets");
+    check_whole(random_reference(1, full ? 20000 : 1500, random, Strands::one), queries, 40000, "one strand, cut into stretches");
+    check_streams(random_reference(7, 500, random, Strands::one), full ? 100 : 20, full ? 9 : 3, 1584, random);
+    check_streams(random_reference(2, full ? 20000 : 2000, random, Strands::one), 10, full ? 9 : 3, 40000, random);
     check_stretches(full ? 2000 : 100, 3000, 1584, random, "stretches of their own");
     check_stretches(full ? 500 : 40, 40, 100000, random, "short stretches of their own");
     check_streams(random_reference(2, 500, random), full ? 100 : 20, full ? 9 : 3, 1584, random);
@@ -356,6 +381,7 @@ int main(int argument_count, char** arguments) {
     time_whole("lambda, levels of four samples", 48497, 555, 4 * count, command.runs, random);
     time_whole("lambda, 500 queries", 48497, 2222, 500, command.runs, random);
     time_whole("5 Mb", 5000000, 555, count / 24, command.runs, random);
+    time_transcripts(200, 555, 4 * count, command.runs, random);
     time_streams(48497, 400, 51200, command.runs, random);
     time_streams(48497, 100, 51200, command.runs, random);
     time_streams(48497, 100, 512, command.runs, random);

@@ -68,7 +68,36 @@ for pass1 in many.bed many_lines.bed; do
   cmp second.paf passed.paf || fail "--pass1 $pass1 gives other lines"
 done
 [ "$(diff first.paf passed.paf | grep -c '^>')" -gt 0 ] || fail "a second pass changes nothing"
+# Where reads call an intron one of either strand, the better of them counts, whichever comes first.
+{ awk -F'\t' -v OFS='\t' '{ $5 = 1; $6 = $6 == "+" ? "-" : "+"; print }' many_lines.bed; cat many_lines.bed; } >either.bed
+map --preset splice --cigar --reference genome.fa --reads many.fa --output second.paf --pass1 either.bed
+cmp second.paf passed.paf || fail "--pass1: an unusual intron hides the usual one at its place"
 echo "introns: lines, table, second pass"
+
+# ---- both passes in one run: the same as two of them, and with a third of the introns annotated
+awk 'NR % 3 == 0' junctions.bed >third.bed
+while read -r options; do
+  # shellcheck disable=SC2086
+  map --preset splice $options --reference genome.fa --reads many.fa --output first.out --junction-lines first.bed
+  # shellcheck disable=SC2086
+  map --preset splice $options --reference genome.fa --reads many.fa --output second.out --junctions second.tsv --pass1 first.bed
+  for form in "" "--threads 1" "--batch-work 1"; do
+    # shellcheck disable=SC2086
+    map --preset splice $options --reference genome.fa --reads many.fa --output both.out --junctions both.tsv --two-pass $form
+    cmp <(grep -v '^@PG' both.out) <(grep -v '^@PG' second.out) || fail "--two-pass $options $form gives other lines than two runs"
+    cmp both.tsv second.tsv || fail "--two-pass $options $form has other introns than the second of two runs"
+  done
+  [ "$(diff first.out second.out | grep -c '^>')" -gt 1 ] || fail "a second pass changes nothing: $options"
+done <<'END'
+--cigar
+--format sam --cs --md
+--format sam --ds --soft-clip --secondary-ratio 0.3
+--cigar --cs-long --jump-bed third.bed --jump-min-match 5
+--format bed
+END
+map --preset splice --reference genome.fa --reads many.fa --output plain.paf --two-pass
+cmp <(cut -f 1-12 plain.paf) <(cut -f 1-12 passed.paf) || fail "--two-pass without --cigar gives other places"
+echo "both passes in one run: the lines of two"
 
 # ---- introns that end behind their contig, as far as a number goes
 while IFS=$'\t' read -r contig begin _; do printf '%s\t%s\t2147483647\n' "$contig" "$begin"; done <junctions.bed >far.bed
@@ -95,6 +124,9 @@ expect_error() { # CODE TEXT OPTIONS...
 expect_error 2 "--long-gap-open, the cost of an intron" --preset splice --long-gap-open 3
 expect_error 2 "rmq knows no introns" --preset splice --rmq yes
 expect_error 2 "--max-intron-len is for splice" --max-intron-len 1000
+expect_error 2 "two_pass finds the introns that seen_junctions" --preset splice --two-pass --pass1 junctions.bed
+expect_error 2 "eqx does not go with" --preset splice --two-pass --eqx
+expect_error 2 "2.24 knows no two_pass" --preset splice --two-pass --compat minimap2=2.24
 expect_error 2 "no_such.bed" --preset splice --junc-bed no_such.bed
 printf 'genome\tten\t20\n' >bad.bed
 expect_error 4 "bad.bed', line 1: it has 'ten' where a position belongs" --preset splice --junc-bed bad.bed
@@ -183,9 +215,12 @@ fi
 
 # ---- the program itself
 version=$(minimap2 --version 2>/dev/null || true)
-case $version in
-  2.24*) compat=minimap2=2.24 ;;
-  2.31*) compat=minimap2=2.31 ;;
+compat=
+[[ $version != 2.24* ]] || compat=minimap2=2.24
+# The changes of 2.31 are in its repository from revision 1299 on.
+if [[ $version =~ -r([0-9]+) && ${BASH_REMATCH[1]} -ge 1299 ]]; then compat=minimap2=2.31; fi
+case $compat in
+  ?*) ;;
   *) echo "SKIPPED: no minimap2 2.24 or 2.31, so nothing but recorded lines was compared"; exit 0 ;;
 esac
 while IFS='|' read -r reads theirs ours; do
@@ -201,3 +236,20 @@ noisy|-x splice -c -C5 --splice-flank=no --junc-bed junctions.bed|--preset splic
 noisy|-x splice|--preset splice
 noisy|-x splice -G 2k -c --eqx|--preset splice --max-intron-len 2000 --cigar --eqx
 END
+# Two runs of it, and one of ours.
+case $compat in
+  *2.31)
+    while IFS='|' read -r theirs ours; do
+      # shellcheck disable=SC2086
+      minimap2 -t 1 $theirs --write-junc genome.fa many.fa 2>/dev/null >write_junc.bed
+      # shellcheck disable=SC2086
+      minimap2 -t 1 $theirs --pass1 write_junc.bed genome.fa many.fa 2>/dev/null >expected.txt
+      compare "minimap2 $version $theirs, twice" expected.txt "$ours --two-pass" genome.fa many.fa
+    done <<'END'
+-x splice -c --cs|--preset splice --cigar --cs
+-x splice:hq -a --MD|--preset splice-hq --format sam --md
+-x splice -uf -k14 -c -j third.bed|--preset splice --transcript-strand forward --k 14 --cigar --jump-bed third.bed
+END
+    ;;
+  *) echo "SKIPPED: no minimap2 2.31, which alone has a second pass" ;;
+esac

@@ -12,9 +12,10 @@
 
 #include "base_alignment/alignment_columns.hpp"
 #include "base_alignment/alignment_rows.hpp"
-#include "base_alignment/finished_path.hpp"
+#include "base_alignment/alignment_texts.hpp"
 #include "base_alignment/memory_estimate.hpp"
 #include "base_alignment/read_aligner.hpp"
+#include "base_alignment/second_pass.hpp"
 #include "base_alignment/splicing/junction_jumps.hpp"
 
 #ifdef SLUICE_WITH_CUDA
@@ -52,6 +53,7 @@ class BaseAlignment {
     std::optional<Path> site_scores, annotated_junctions, seen_junctions;
     double site_score_scale = 0.7;
     std::int32_t no_site_score = 5, least_jump = 3;
+    bool two_pass = false;
   };
 
   static void describe(Describe<BaseAlignment>& d) {
@@ -169,6 +171,7 @@ class BaseAlignment {
     d.option("least_jump", &Parameters::least_jump, "splice: fewest bases of an exon that a jump adds (--jump-min-match)")
         .range(1, 1000)
         .unit("bases");
+    d.option("two_pass", &Parameters::two_pass, "splice: jumps are left to splice_second_pass, which knows the introns of all reads");
     d.option("end_seed_penalty", &Parameters::end_seed_penalty, "splice: what the anchors at the ends of a chain must outweigh (--end-seed-pen)")
         .range(0, 1000);
 #ifdef SLUICE_WITH_CUDA
@@ -198,18 +201,16 @@ class BaseAlignment {
     if (const std::int32_t most = highest_match(p); p.match > most)
       throw Failure::usage("match = " + std::to_string(p.match) + " is too much where gap_open + gap_extend = " + gap,
                            most > 0 ? "give at most " + std::to_string(most) : "lower gap_open");
-    if (p.eqx && (is_given(p.annotated_junctions) || is_given(p.seen_junctions)))
-      throw Failure::usage("eqx does not go with annotated_junctions and seen_junctions", "leave out one of them");
+    if (p.eqx && (is_given(p.annotated_junctions) || is_given(p.seen_junctions) || p.two_pass))
+      throw Failure::usage("eqx does not go with annotated_junctions, seen_junctions and two_pass", "leave out one of them");
+    if (p.two_pass && is_given(p.seen_junctions))
+      throw Failure::usage("two_pass finds the introns that seen_junctions (--pass1) would give", "leave out one of them");
+    if (p.two_pass && overlap::release_of(p.compat) == overlap::Minimap2Release::v2_24)
+      throw Failure::usage("minimap2 2.24 knows no two_pass", "leave out compat = minimap2=2.24, or two_pass");
     if (p.z_drop < p.z_drop_inversion) throw Failure::usage("z_drop_inversion is above z_drop", "give z_drop at least the same value");
   }
 
-  BaseAlignment(const Setup& setup, const Parameters& p)
-      : index_(minimizer_index_view(setup.resource("index"))),
-        form_(p.cs_long ? DifferenceForm::long_form : DifferenceForm::short_form),
-        shifts_(p.ds ? Shifts::shown : Shifts::hidden),
-        wanted_{.difference = setup.wanted("difference_text"), .mismatches = setup.wanted("mismatch_text")},
-        makes_difference_(wanted_.difference && (p.cs || p.cs_long || p.ds)),
-        makes_mismatches_(wanted_.mismatches && p.md) {
+  BaseAlignment(const Setup& setup, const Parameters& p) : index_(minimizer_index_view(setup.resource("index"))), texts_(setup, p) {
     if (index_.packed_bases.empty() && index_.contigs() > 0)
       throw Failure::input("the minimizer index has no bases, so nothing can be aligned to it", "make the index from FASTA, or with its bases");
     settings_ = {.scores = p,
@@ -239,8 +240,10 @@ class BaseAlignment {
   }
 
   Estimate estimate(const Batch& in) const {
-    return estimate_alignment(
-        in, {.texts = {makes_difference_, makes_mismatches_}, .form = form_, .eqx = settings_.eqx, .splice = settings_.splice.enabled});
+    return estimate_alignment(in, {.texts = {texts_.makes_difference(), texts_.makes_mismatches()},
+                                   .form = texts_.form(),
+                                   .eqx = settings_.eqx,
+                                   .splice = settings_.splice.enabled});
   }
 
   void process(const Call& call, const Batch& in, Output& out) {
@@ -251,7 +254,7 @@ class BaseAlignment {
       for (std::size_t row = begin; row < end; ++row)
         if (in.ok(static_cast<std::int64_t>(row)) && !call.cancelled()) align_row(in, static_cast<std::int64_t>(row), *workspace, made[row]);
     });
-    give_alignments(made, wanted_, out);
+    give_alignments(made, texts_.wanted(), out);
   }
 
 #ifdef SLUICE_WITH_CUDA
@@ -296,7 +299,7 @@ class BaseAlignment {
       made[row].hits.swap(state.hits);
       add_texts(state.strands, workspace.target, made[row]);
     });
-    give_alignments(made, wanted_, out);
+    give_alignments(made, texts_.wanted(), out);
   }
 #endif
 
@@ -322,12 +325,10 @@ class BaseAlignment {
       const std::int32_t most = std::min(63, std::max((p.gap_open_long + 1) / 2 - 1, p.gap_open_long - p.gap_open));
       splice.site_scores = std::make_shared<SiteScoreTable>(setup, *p.site_scores, index_, static_cast<float>(p.site_score_scale), most);
     }
-    if (is_given(p.annotated_junctions) || is_given(p.seen_junctions)) {
-      constexpr std::int32_t good_score = 5;  // GT..AG or GC..AG
+    if (!p.two_pass && (is_given(p.annotated_junctions) || is_given(p.seen_junctions))) {
       const auto jumps = std::make_shared<JunctionEnds>(index_.contigs());
-      if (is_given(p.annotated_junctions))
-        jumps->add(KnownJunctions(setup, *p.annotated_junctions, index_, release), true, std::numeric_limits<std::int32_t>::min());
-      if (is_given(p.seen_junctions)) jumps->add(KnownJunctions(setup, *p.seen_junctions, index_, release), false, good_score);
+      if (is_given(p.annotated_junctions)) jumps->add(KnownJunctions(setup, *p.annotated_junctions, index_, release), true);
+      if (is_given(p.seen_junctions)) jumps->add(KnownJunctions(setup, *p.seen_junctions, index_, release, good_junction_score), false);
       jumps->sort();
       splice.jumps = jumps;
     }
@@ -378,31 +379,13 @@ class BaseAlignment {
 #endif
 
   void add_texts(const ReadStrands& read, std::vector<std::uint8_t>& target, AlignedRow& made) const {
-    for (const AlignedHit& hit : made.hits) {
-      made.operations += hit.cigar.size();
-      if (makes_difference_ || makes_mismatches_) add_texts(read, hit, target, made);
-    }
-  }
-  void add_texts(const ReadStrands& read, const AlignedHit& hit, std::vector<std::uint8_t>& target, AlignedRow& made) const {
-    copy_contig(index_, static_cast<std::size_t>(hit.target), hit.target_start, hit.target_end, target);
-    const Codes query = hit.reverse ? part(read.strand(true), read.length() - hit.query_end, read.length() - hit.query_start)
-                                    : part(read.strand(false), hit.query_start, hit.query_end);
-    if (makes_difference_) {
-      append_difference(made.difference, hit.cigar, query, target, form_, shifts_);
-      made.difference += '\n';
-    }
-    if (makes_mismatches_) {
-      append_mismatched_reference(made.mismatches, hit.cigar, query, target);
-      made.mismatches += '\n';
-    }
+    for (const AlignedHit& hit : made.hits) made.operations += hit.cigar.size();
+    texts_.add(index_, read, target, made);
   }
 
   MinimizerIndexView index_;
   AlignmentSettings settings_;
-  DifferenceForm form_;
-  Shifts shifts_;
-  WantedTexts wanted_;
-  bool makes_difference_, makes_mismatches_;
+  AlignmentTexts texts_;
   Workspaces<Workspace> workspaces_;
 #ifdef SLUICE_WITH_CUDA
   sluice::cuda::PerDevice<std::size_t> scratch_of_device_;
@@ -412,4 +395,5 @@ class BaseAlignment {
 }  // namespace
 }  // namespace sluice::base_alignment
 
-SLUICE_PLUGIN("base_alignment", "0.2.0", "MIT", sluice::base_alignment::BaseAlignment, sluice::base_alignment::AlignmentRows);
+SLUICE_PLUGIN("base_alignment", "0.2.0", "MIT", sluice::base_alignment::BaseAlignment, sluice::base_alignment::AlignmentRows,
+              sluice::base_alignment::SecondPass);

@@ -8,6 +8,7 @@
 #include <sluice/hts/join_text.hpp>
 #include <sluice/hts/text_output.hpp>
 #include <sluice/minimizer_index.hpp>
+#include <sluice/overlap/introns.hpp>
 #include <sluice/overlap/known_junctions.hpp>
 #include <sluice/overlap/read_alignments.hpp>
 #include <sluice/result_figures.hpp>
@@ -16,12 +17,11 @@
 #include <string>
 #include <vector>
 
-#include "splice_junctions/introns.hpp"
-
 namespace sluice::splice_junctions {
 namespace {
 
-constexpr std::int32_t least_quality = 10;
+using overlap::Intron;
+
 constexpr const char* min_mapq_help = "alignments of lower mapping quality do not count";
 
 MinimizerIndexView index_with_bases(const Setup& setup) {
@@ -36,7 +36,7 @@ void introns_of(const std::vector<overlap::ReadAlignment>& alignments, const Min
                 std::vector<Intron>& introns) {
   introns.clear();
   for (const overlap::ReadAlignment& alignment : alignments)
-    if (alignment.is_primary && alignment.mapping_quality >= min_mapq) add_introns(alignment, index, introns);
+    if (alignment.is_primary && alignment.mapping_quality >= min_mapq) overlap::add_introns(alignment, index, introns);
 }
 
 // Reads to junctions: counts the alignments across each intron.
@@ -44,7 +44,7 @@ class JunctionCounts {
  public:
   struct Parameters {
     std::optional<Path> known;
-    std::int32_t min_mapq = least_quality;
+    std::int32_t min_mapq = overlap::least_intron_quality;
   };
   static void describe(Describe<JunctionCounts>& d) {
     d.id("junction_counts").summary("introns of aligned reads, and how many reads have each").regroup("read", "junction").work_unit("row").sums();
@@ -150,8 +150,8 @@ class JunctionCounts {
       const auto& [intron, count] = rows[i];
       contig.emplace_back(index_.contig_name(static_cast<std::size_t>(intron.contig)));
       start[i] = intron.begin, end[i] = intron.end;
-      ends.push_back(ends_of(index_, intron));
-      score[i] = score_of(ends.back());
+      ends.push_back(overlap::ends_of(index_, intron));
+      score[i] = overlap::score_of(ends.back());
       strand.emplace_back(intron.reverse != 0 ? "-" : "+");
       reads[i] = count;
       known[i] = static_cast<std::int8_t>(known_ ? is_known(intron) : -1);
@@ -173,7 +173,7 @@ class JunctionWriter : public hts::JoinsText<> {
  public:
   struct Parameters {
     Path output;
-    std::int32_t min_mapq = least_quality;
+    std::int32_t min_mapq = overlap::least_intron_quality;
   };
   static void describe(Describe<JunctionWriter>& d) {
     d.id("junction_writer").sink("read").concatenates().summary("writes each intron of each aligned read, the lines of minimap2 --write-junc");
@@ -219,7 +219,7 @@ class JunctionWriter : public hts::JoinsText<> {
     overlap::tags::append(line, "\t", intron.begin);
     overlap::tags::append(line, "\t", intron.end);
     line.append("\t").append(read);
-    overlap::tags::append(line, "\t", score_of(ends_of(index_, intron)));
+    overlap::tags::append(line, "\t", overlap::score_of(overlap::ends_of(index_, intron)));
     line += intron.reverse != 0 ? "\t-\n" : "\t+\n";
   }
 

@@ -4,7 +4,7 @@
 // The recurrence in the registers of a group of lanes. Private to the plugin.
 //
 // Each lane has some rows of the query; columns stream through the lanes, two a step: lane l is at columns 2 (t - l) and 2 (t - l) + 1 in step t, and
-// gets the row above its own from lane l - 1 by two shuffles. A word holds one column of each strand.
+// gets the row above its own from lane l - 1 by two shuffles. A word holds one column of each of two segments.
 //
 // A cell pair costs three instructions, 3.25 on average (see sum). Levels are moved to 0 .. 126, and |q - r| = (q - r) + 2 max(0, r - q). Cells are
 // kept without the sum of the
@@ -165,10 +165,10 @@ __global__ void __launch_bounds__(32, warps_of(lane_rows))
   if (!is_last || own_steps == 0 || item.result < 0) return;
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
-    if (item.first_column[half] < 0) continue;
+    if (item.least_column[half] < 0) continue;
     const auto score = static_cast<unsigned long long>(best >> 16 * half & 0xFFFF);
     atomicMin(reinterpret_cast<unsigned long long*>(results + item.result),
-              score << column_bits | static_cast<unsigned long long>(item.first_column[half] + best_column[half]));
+              score << column_bits | static_cast<unsigned long long>(found_column(item, half, best_column[half])));
   }
 }
 

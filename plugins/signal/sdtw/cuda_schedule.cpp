@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
-// What is computed where: host code of cuda.hpp.
+#include "sdtw/cuda_schedule.hpp"
 
 #include <algorithm>
 #include <map>
-
-#include "sdtw/cuda.hpp"
+#include <numeric>
 
 namespace sluice::sdtw::cuda {
 namespace {
@@ -13,10 +12,10 @@ namespace {
 constexpr std::int64_t divided_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 constexpr std::int64_t even(std::int64_t value) { return (value + 1) / 2 * 2; }
 
-// Words behind a target's last one: a step reads two words, and the step after it.
+// Words behind a pair's last one: a step reads two words, and the step after it.
 constexpr std::int64_t padding_words = 4;
 
-// The best number of stretches of a target: all warps that are to be run, in rounds of as many as run at a time, each with the columns of a stretch
+// The best number of stretches of a pair: all warps that are to be run, in rounds of as many as run at a time, each with the columns of a stretch
 // and those ahead of it that its paths may come from.
 std::int64_t stretches_of(std::int64_t columns, std::int64_t rows, std::int64_t warps, std::int64_t resident_warps) {
   std::int64_t best = 1, least_time = divided_up(warps, resident_warps) * columns;
@@ -27,16 +26,17 @@ std::int64_t stretches_of(std::int64_t columns, std::int64_t rows, std::int64_t 
   return best;
 }
 
-// Adds the target's stretches, which begin at even columns, for queries of at most `rows` rows.
-void cut_target(const PackedTarget& target, std::int64_t stretches, std::int64_t rows, Schedule& schedule) {
+// Adds the pair's stretches, which begin at even columns, for queries of at most `rows` rows.
+void cut_pair(const PackedPair& pair, std::int64_t stretches, std::int64_t rows, Schedule& schedule) {
   for (std::int64_t stretch = 0; stretch < stretches; ++stretch) {
-    const std::int64_t begin = target.columns * stretch / stretches / 2 * 2;
-    const std::int64_t end = stretch + 1 == stretches ? target.columns : target.columns * (stretch + 1) / stretches / 2 * 2;
-    const std::int64_t early = std::min(begin, even(rows));
-    schedule.stretches.push_back({target.first_word + begin - early,
-                                  static_cast<std::int32_t>(end - begin + early),
+    const std::int64_t begin = pair.columns * stretch / stretches / 2 * 2;
+    const std::int64_t end = stretch + 1 == stretches ? pair.columns : pair.columns * (stretch + 1) / stretches / 2 * 2;
+    const std::int64_t early = std::min(begin, even(rows)), first = begin - early;
+    schedule.stretches.push_back({pair.first_word + first,
+                                  static_cast<std::int32_t>(end - first),
                                   static_cast<std::int32_t>(early),
-                                  {target.first_column[0] + begin - early, target.first_column[1] + begin - early}});
+                                  {pair.first_column[0] + first, pair.first_column[1] + first},
+                                  {pair.least_column[0], pair.least_column[1]}});
   }
 }
 
@@ -66,13 +66,29 @@ Schedule joined(const std::map<Shape, Schedule>& by_shape, Rows rows) {
 }  // namespace
 
 PackedReference pack(const Reference& reference) {
+  const std::span<const Segment> segments = reference.segments();
   PackedReference packed;
-  const std::span<const std::int16_t> levels = reference.levels();
-  for (std::size_t i = 0; i + 1 < reference.segments().size(); i += 2) {
-    const Segment &forward = reference.segments()[i], &reverse = reference.segments()[i + 1];
-    packed.targets.push_back({static_cast<std::int64_t>(packed.words.size()), forward.size, {forward.begin, reverse.begin}});
-    const auto level_of = [&](std::int64_t column) { return static_cast<std::uint32_t>(levels[static_cast<std::size_t>(column)] + squiggle_limit); };
-    for (std::int64_t j = 0; j < forward.size; ++j) packed.words.push_back(level_of(reverse.begin + j) << 16 | level_of(forward.begin + j));
+  packed.segments.resize(segments.size());
+  // Pairs of segments that differ least; strands of one target stay together.
+  std::vector<std::size_t> order(segments.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) { return segments[a].size > segments[b].size; });
+  const auto level_of = [&](const Segment& segment, std::int64_t column) {
+    return static_cast<std::uint32_t>(reference.levels()[static_cast<std::size_t>(segment.begin + std::max<std::int64_t>(0, column))] +
+                                      squiggle_limit);
+  };
+  for (std::size_t i = 0; i < order.size(); i += 2) {
+    const bool is_alone = i + 1 == order.size();
+    const Segment &longer = segments[order[i]], &other = segments[order[is_alone ? i : i + 1]];
+    const std::int64_t repeated = longer.size - other.size;
+    PackedPair pair{static_cast<std::int64_t>(packed.words.size()), longer.size, {longer.begin, other.begin - repeated}, {longer.begin, -1}};
+    packed.segments[order[i]] = {pair.first_word, 0};
+    if (!is_alone) {
+      pair.least_column[1] = other.begin;
+      packed.segments[order[i + 1]] = {pair.first_word + repeated, 1};
+    }
+    packed.pairs.push_back(pair);
+    for (std::int64_t j = 0; j < longer.size; ++j) packed.words.push_back(level_of(other, j - repeated) << 16 | level_of(longer, j));
     packed.words.resize(static_cast<std::size_t>(even(static_cast<std::int64_t>(packed.words.size())) + padding_words));
   }
   return packed;
@@ -108,8 +124,7 @@ Schedule schedule_jobs(const PackedReference& reference, std::span<const Job> jo
                                     static_cast<std::int32_t>(std::min<std::int64_t>(most_rows, job->levels - first_row)), ends ? job->result : -1});
       }
       const std::int64_t warps = divided_up(launch.query_count * shape.group, 32), most = std::int64_t{shape.group} * shape.lane_rows;
-      for (const PackedTarget& target : reference.targets)
-        cut_target(target, stretches_of(target.columns, most, warps, resident_warps), most, schedule);
+      for (const PackedPair& pair : reference.pairs) cut_pair(pair, stretches_of(pair.columns, most, warps, resident_warps), most, schedule);
       launch.stretch_count = static_cast<std::int64_t>(schedule.stretches.size()) - launch.first_stretch;
       schedule.launches.push_back(launch);
     }
@@ -122,8 +137,8 @@ PathSchedule schedule_paths(const PackedReference& reference, const Reference& c
   for (const PathJob& job : jobs) {
     const Segment& segment = columns.segment_of(job.hit.column);
     const std::int64_t position = job.hit.column - segment.begin;
-    const auto index = static_cast<std::size_t>(&segment - columns.segments().data());
-    ends.push_back({reference.targets[index / 2].first_word + position, position + 1, segment.strand == Strand::forward ? 0 : 1});
+    const PackedSegment& packed = reference.segments[static_cast<std::size_t>(&segment - columns.segments().data())];
+    ends.push_back({packed.first_word + position, position + 1, packed.half});
   }
   return schedule_paths(jobs, ends, resident_warps);
 }
@@ -138,7 +153,7 @@ PathSchedule schedule_paths(std::span<const PathJob> jobs, std::span<const PathE
     paths.copies.push_back({job.query, job.levels, ends[i].word, count, ends[i].half, paths.query_levels, paths.words});
     Schedule& same_shape = by_shape[shape_of(job.levels, group_for(job.levels, widest))];
     same_shape.queries.push_back({paths.query_levels, nullptr, nullptr, static_cast<std::int32_t>(job.levels), job.result});
-    same_shape.stretches.push_back({paths.words, static_cast<std::int32_t>(count), 0, {0, -1}});
+    same_shape.stretches.push_back({paths.words, static_cast<std::int32_t>(count), 0, {0, 0}, {0, -1}});
     paths.query_levels += job.levels;
     paths.words += even(count) + padding_words;
   }
@@ -163,7 +178,8 @@ Schedule schedule_stretches(std::span<const OwnStretch> stretches, std::span<con
     const Job& job = jobs[static_cast<std::size_t>(stretch.job)];
     Schedule& same_shape = by_shape[shape_of(job.levels, group_for(job.levels, widest))];
     same_shape.queries.push_back({job.query, nullptr, nullptr, static_cast<std::int32_t>(job.levels), job.result});
-    same_shape.stretches.push_back({stretch.word, static_cast<std::int32_t>(stretch.columns), 0, {stretch.first_column, -1}});
+    same_shape.stretches.push_back(
+        {stretch.word, static_cast<std::int32_t>(stretch.columns), 0, {stretch.first_column, stretch.first_column}, {stretch.first_column, -1}});
   }
   return joined(by_shape, Rows::paired);
 }

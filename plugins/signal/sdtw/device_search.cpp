@@ -14,7 +14,7 @@ namespace {
 constexpr std::int64_t warps_of_multiprocessor = 12;
 // Queries of more than most_rows levels are computed together as long as their states take no more than this.
 constexpr std::size_t most_state_bytes = std::size_t{4} << 30;
-// Queries times targets of one schedule, so that a launch has no more blocks than a device can count.
+// Queries times pairs of segments of one schedule, so that a launch has no more blocks than a device can count.
 constexpr std::size_t most_items = std::size_t{1} << 22;
 
 Memory no_results(const DeviceCall& device, std::size_t count) {
@@ -110,7 +110,7 @@ std::vector<Hit> DeviceSearch::find(const DeviceCall& device, std::span<const Jo
     std::size_t scheduled = 0;
     for (; first + together.size() < jobs.size(); together.push_back(jobs[first + together.size()])) {
       const Job& job = jobs[first + together.size()];
-      scheduled += packed_.targets.size() * static_cast<std::size_t>(1 + job.levels / most_rows);
+      scheduled += packed_.pairs.size() * static_cast<std::size_t>(1 + job.levels / most_rows);
       if (scheduled > most_items && !together.empty()) break;
       if (job.levels <= most_rows || job.state[0] != nullptr) continue;
       if (!together.empty() && (states.size() + 2) * state_bytes > most_state_bytes) break;

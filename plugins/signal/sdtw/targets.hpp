@@ -136,14 +136,10 @@ struct Targets {
   }
   // Of all columns: not by seeds.
   const Search& search() const { return *whole; }
-  // Manhattan cost without reference deletions is what the kernels of cuda.hpp compute, for targets whose strands have levels alike.
+  // Manhattan cost without reference deletions is what the kernels of cuda.hpp compute.
   bool can_be_searched_on_devices() const {
-    if (by_seeds) return false;
-    const std::span<const Segment> segments = reference.segments();
-    for (std::size_t i = 0; i < segments.size(); i += 2) {
-      const bool is_pair = i + 1 < segments.size() && segments[i].target == segments[i + 1].target && segments[i].size == segments[i + 1].size;
-      if (!is_pair || segments[i].size >= std::int64_t{1} << 31) return false;
-    }
+    if (by_seeds || reference.columns() == 0) return false;
+    if (std::ranges::any_of(reference.segments(), [](const Segment& segment) { return segment.size >= std::int64_t{1} << 31; })) return false;
     return method.cost == Cost::manhattan && method.deletions == ReferenceDeletions::forbidden;
   }
   // The same of candidates.

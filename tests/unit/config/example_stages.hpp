@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #pragma once
-// A plugin of bare descriptors, enough to resolve pipelines against: reader, lookup, detect, count, write_reads, write_sites; model.
+// A plugin of bare descriptors, enough to resolve pipelines against: reader, lookup, detect, count, hold, write_reads, write_sites; model.
 
 #include <sluice/abi.h>
 
@@ -81,11 +81,11 @@ inline const sluice_plugin_info* plugin(const sluice_init_args*, sluice_error*) 
   static sluice_stage_descriptor reader = stage("reader", SLUICE_SOURCE, none, reads),
                                  lookup = stage("lookup", SLUICE_MAP, reads, {"read", 0, stride, nullptr}),
                                  detect = stage("detect", SLUICE_MAP, reads, events), count = stage("count", SLUICE_REGROUP, reads, sites),
-                                 write_reads = stage("write_reads", SLUICE_SINK, reads, none),
+                                 hold = stage("hold", SLUICE_REGROUP, reads, reads), write_reads = stage("write_reads", SLUICE_SINK, reads, none),
                                  write_sites = stage("write_sites", SLUICE_SINK, sites, none),
                                  model = stage("model", SLUICE_RESOURCE, none, {"kmer", 0, stride, nullptr}),
                                  genome = stage("genome", SLUICE_RESOURCE, none, {"contig", 0, stride, nullptr});
-  static const sluice_stage_descriptor* const all[] = {&reader, &lookup, &detect, &count, &write_reads, &write_sites, &model, &genome};
+  static const sluice_stage_descriptor* const all[] = {&reader, &lookup, &detect, &count, &hold, &write_reads, &write_sites, &model, &genome};
   static const sluice_plugin_info info = [] {
     reader.parameters = reader_parameters, reader.parameter_count = std::size(reader_parameters);
     detect.parameters = detect_parameters, detect.parameter_count = std::size(detect_parameters);

@@ -109,6 +109,16 @@ TEST_CASE("consumers of a disabled map read from its inputs") {
   CHECK(outcome.pipeline.resources.empty());
 }
 
+TEST_CASE("consumers of a disabled regroup read from its inputs where its rows are of the same type, else they vanish") {
+  const std::string text = replaced(methylation, "[stages.table]", "[stages.again]\nuse = \"hold\"\n[stages.table]");
+  CHECK(resolve(text, with({{"reads", "r.bam"}})).edges() == Names{"events<-read", "again<-events", "table<-again"});
+  const auto outcome = resolve(text, with({{"reads", "r.bam"}}, {"stages.again.enabled=false"}));
+  CHECK(outcome.problems.empty());
+  CHECK(outcome.edges() == Names{"events<-read", "table<-events"});
+  CHECK(resolve(text, with({{"reads", "r.bam"}, {"frequency", "f.tsv"}}, {"stages.sites.enabled=false"})).stage_names() ==
+        Names{"read", "events", "again", "table"});
+}
+
 TEST_CASE("a stage that loses all its inputs vanishes, and an empty pipeline is an error") {
   const auto outcome = resolve(methylation, with({{"reads", "r.bam"}}, {"stages.read.enabled=false"}));
   CHECK(outcome.stage_names().empty());

@@ -15,27 +15,6 @@
 
 #include "base_alignment/kernel/vector_rows-inl.hpp"
 
-#ifndef SLUICE_SPLICED_DIFFERENCES
-#define SLUICE_SPLICED_DIFFERENCES
-namespace sluice::base_alignment {
-// Do differences of neighbours' scores fit 8 bits? Against a cell's score an intron that enters the next one lies between an open one and what closes
-// it; along the read a score rises by a match and a gap at most, along the target by what sites differ besides.
-inline bool differences_fit(const Scores& scores, const Problem& problem, const SiteColumns& sites) {
-  std::int32_t lowest = 0, highest = 0;
-  for (const auto column : {sites.donor, sites.acceptor}) {
-    const auto [low, high] = std::minmax_element(column.begin(), column.begin() + problem.target_length);
-    lowest = std::min<std::int32_t>(lowest, *low);
-    highest = std::max<std::int32_t>(highest, *high);
-  }
-  constexpr std::int32_t most = 120;
-  const std::int32_t gap = scores.gap_open + scores.gap_extend;
-  // The first: an intron that enters a cell against the score there, where its columns are equal.
-  return scores.gap_open_long - 2 * lowest + highest + 2 * gap + scores.match <= most && scores.match + 2 * gap + highest - lowest <= most &&
-         scores.match + scores.worst_column() + gap <= most;
-}
-}  // namespace sluice::base_alignment
-#endif
-
 HWY_BEFORE_NAMESPACE();
 namespace sluice::base_alignment::HWY_NAMESPACE {
 
@@ -45,43 +24,137 @@ void align_spliced_chosen(const Scores& scores, const Problem& problem, const Si
 }
 #else
 
+// Do differences of neighbours' scores fit 8 bits? Against a cell's score an intron that enters the next one lies between an open one and what closes
+// it; along the read a score rises by a match and a gap at most, along the target by what sites differ besides.
+bool differences_fit(const Scores& scores, const Problem& problem, const SiteColumns& sites) {
+  const CellTag tag;
+  std::int32_t lowest = 0, highest = 0;
+  for (const auto column : {sites.donor, sites.acceptor}) {
+    Cells low = hn::Zero(tag), high = low;
+    std::int32_t i = 0;
+    for (; i + lanes <= problem.target_length; i += lanes) {
+      const Cells some = hn::LoadU(tag, column.data() + i);
+      low = hn::Min(low, some);
+      high = hn::Max(high, some);
+    }
+    HWY_ALIGN std::int8_t lows[lanes], highs[lanes];
+    hn::Store(low, tag, lows);
+    hn::Store(high, tag, highs);
+    lowest = std::min<std::int32_t>(lowest, *std::min_element(lows, lows + lanes));
+    highest = std::max<std::int32_t>(highest, *std::max_element(highs, highs + lanes));
+    for (; i < problem.target_length; ++i) {
+      lowest = std::min<std::int32_t>(lowest, column[static_cast<std::size_t>(i)]);
+      highest = std::max<std::int32_t>(highest, column[static_cast<std::size_t>(i)]);
+    }
+  }
+  constexpr std::int32_t most = 120;
+  const std::int32_t gap = scores.gap_open + scores.gap_extend;
+  // The first: an intron that enters a cell against the score there, where its columns are equal.
+  return scores.gap_open_long - 2 * lowest + highest + 2 * gap + scores.match <= most && scores.match + 2 * gap + highest - lowest <= most &&
+         scores.match + scores.worst_column() + gap <= most;
+}
+
 // Differences of scores between neighbours, by place on the target, as A.21.1 of the specification names them: along the target (u) and the read (v),
 // and of deletions (x), insertions (y) and introns (x2) that enter the next cell against this one's score.
 template <TieOrder ties>
 class SplicedVectors {
  public:
+  static constexpr std::int32_t most_vectors = 4;
+
   SplicedVectors(const Scores& scores, const Problem& problem, const SiteColumns& sites, SplicedRows& rows)
       : scores_(scores), problem_(problem), rows_(rows) {
     const auto target_length = static_cast<std::size_t>(problem.target_length), query_length = static_cast<std::size_t>(problem.query_length);
     const std::size_t stride = target_length + 2 * slack;
-    rows.differences.assign(7 * stride, 0);
+    rows.differences.assign((vectors_of(problem) > 0 ? 2 : 7) * stride, 0);
     std::int8_t* at = rows.differences.data() + slack;
-    for (std::int8_t** array : {&u_, &v_, &x_, &y_, &x2_, &donor_, &acceptor_}) {
+    for (std::int8_t** array : {&donor_, &acceptor_}) {
       *array = at;
       at += stride;
     }
-    // Of a donor what an intron costs that opens there.
-    for (std::size_t i = 0; i < target_length; ++i) donor_[i] = static_cast<std::int8_t>(sites.donor[i] - scores.gap_open_long);
+    for (std::int8_t** array : {&u_, &v_, &x_, &y_, &x2_}) {
+      if (vectors_of(problem) > 0) break;
+      *array = at;
+      at += stride;
+    }
+    // Of a donor what an intron costs that opens there. What is copied beyond an end lies in the slack.
+    std::memcpy(donor_, sites.donor.data(), target_length);
     std::memcpy(acceptor_, sites.acceptor.data(), target_length);
-    rows.target.assign(target_length + slack, 0);
-    std::memcpy(rows.target.data(), problem.target, target_length);
+    rows.target.assign(target_length + 2 * slack, 0);
+    std::memcpy(rows.target.data() + slack, problem.target, target_length);
+    target_ = rows.target.data() + slack;
+    for (std::size_t i = 0; i < target_length; i += lanes) {
+      const CellTag tag;
+      hn::StoreU(hn::Sub(hn::LoadU(tag, donor_ + i), set(scores.gap_open_long)), tag, donor_ + i);
+      std::uint8_t* const codes = rows.target.data() + slack + i;
+      const auto code = hn::LoadU(CodeTag(), codes);
+      hn::StoreU(hn::IfThenElse(hn::Gt(code, hn::Set(CodeTag(), 3)), hn::Set(CodeTag(), 8), code), CodeTag(), codes);
+    }
     rows.query_back.assign(query_length + 2 * slack, 0);
-    std::reverse_copy(problem.query, problem.query + query_length, rows.query_back.begin() + slack);
+    for (std::size_t i = 0; i < query_length; ++i) rows.query_back[slack + query_length - 1 - i] = std::min<std::uint8_t>(problem.query[i], 4);
+    for (std::uint8_t i = 0; i < 16; ++i)
+      column_scores_[i] = static_cast<std::int8_t>(i > 3 ? spliced_matrix_score(scores, 4, 4) : spliced_matrix_score(scores, 0, i));
     rows.begin_of_row.clear();
     steps_ = rows.steps.start(target_length * query_length, slack);
     if (problem.goal != Goal::ends) rows.numbers.assign(target_length + slack, Alignment::unreached);
+  }
+
+  // How many vectors hold a row, if it is to stay in registers: from end to end, where the target has no fewer bases than the read. 0: it is not.
+  static std::int32_t vectors_of(const Problem& problem) {
+    const std::int32_t vectors = (problem.query_length + lanes - 1) / lanes;
+    return problem.goal == Goal::ends && problem.query_length <= problem.target_length && vectors <= most_vectors ? vectors : 0;
+  }
+  // A row that is stored and loaded again one place beside waits until the store is done: more than half of the time of a matrix that is as narrow as
+  // a read between two anchors.
+  template <int vectors>
+  void run_in_registers(Alignment& result) {
+    const CellTag tag;
+    const Walk own = walk();
+    const std::int32_t read = own.read_length, target = own.target_length;
+    Registers<vectors> state;
+    for (int i = 0; i < vectors; ++i) {
+      state.at[i] = {hn::Zero(tag), hn::Zero(tag), hn::Zero(tag), hn::Zero(tag), hn::Zero(tag)};
+      state.query[i] = hn::LoadU(CodeTag(), rows_.query_back.data() + slack + i * lanes);
+    }
+    HWY_ALIGN std::int8_t all[vectors * lanes];
+    std::size_t begin = 0;
+    std::int32_t corner = -(scores_.gap_open + scores_.gap_extend), row = 0;
+    rows_.begin_of_row.resize(static_cast<std::size_t>(read + target - 1));
+    std::size_t* const begin_of_row = rows_.begin_of_row.data();
+    std::uint8_t* const steps = steps_;
+    const auto border_of = [&](std::int32_t of) { return spliced_border(scores_, of + 1) - spliced_border(scores_, of); };
+    for (; row < read; ++row) {  // the corner is reached along the read, then along the target
+      begin_of_row[row] = begin;
+      fill_registers<vectors, Part::first>(own, row, border_of(row), steps + begin, state);
+      begin += static_cast<std::size_t>(row + 1);
+      for (int i = 0; i < vectors; ++i) hn::Store(state.at[i].v, tag, all + i * lanes);
+      corner += all[read - 1 - row];
+    }
+    for (; row < target; ++row) {
+      begin_of_row[row] = begin;
+      fill_registers<vectors, Part::middle>(own, row, border_of(row), steps + begin, state);
+      begin += static_cast<std::size_t>(read);
+      corner += hn::GetLane(state.at[0].u);
+    }
+    for (; row < read + target - 1; ++row) {
+      begin_of_row[row] = begin;
+      fill_registers<vectors, Part::last>(own, row, 0, steps + begin, state);
+      begin += static_cast<std::size_t>(read + target - 1 - row);
+      corner += hn::GetLane(state.at[0].u);
+    }
+    finish_spliced(scores_, problem_, corner, rows_, result);
   }
 
   template <bool has_peak>
   void run(Alignment& result) {
     const std::int32_t last_row = problem_.query_length + problem_.target_length - 2, first_gap = scores_.gap_open + scores_.gap_extend;
     std::int32_t* const score = rows_.numbers.data();
+    const Walk own = walk();
     std::size_t begin = 0;
     std::int32_t corner = 0, corner_at = 0;
     for (std::int32_t row = 0; row <= last_row && !result.dropped; ++row) {
       const SplicedRow cells = spliced_row(problem_, row);
       rows_.begin_of_row.push_back(begin);
-      fill(row, cells, steps_ + begin);
+      fill(own, row, cells, steps_ + begin);
       begin += static_cast<std::size_t>(cells.last - cells.first + 1);
       if constexpr (has_peak) {
         const RowCells places{.band_begin = cells.first, .band_last = cells.last};
@@ -101,13 +174,31 @@ class SplicedVectors {
   static constexpr std::size_t slack = 64;
   static_assert(lanes <= 64);
 
-  HWY_INLINE Cells substitution(const std::uint8_t* target, const std::uint8_t* query) const {
-    const CellTag tag;
-    const auto t = hn::BitCast(tag, hn::LoadU(CodeTag(), target)), q = hn::BitCast(tag, hn::LoadU(CodeTag(), query));
-    const auto differences = hn::Xor(t, q);
-    const Cells different = hn::IfThenElse(hn::Eq(differences, set(2)), set(-scores_.transition_penalty()), set(-scores_.mismatch));
-    const Cells score = hn::IfThenElse(hn::Eq(differences, set(0)), set(scores_.match), different);
-    return hn::IfThenElse(hn::Gt(hn::Or(t, q), set(3)), set(spliced_matrix_score(scores_, 4, 4)), score);
+  struct Neighbours {
+    Cells u, v, x, y, x2;
+  };
+  // What all rows have in common, by value: what is stored might else be taken for a change of it.
+  struct Walk {
+    Cells opened, extend, column_scores;
+    const std::uint8_t* target;
+    const std::int8_t *donor, *acceptor;
+    std::int32_t read_length, target_length, closed, intron_closed;
+  };
+  HWY_INLINE Walk walk() const {
+    return {set(-scores_.gap_open),
+            set(scores_.gap_extend),
+            hn::LoadDup128(CellTag(), column_scores_),
+            target_,
+            donor_,
+            acceptor_,
+            problem_.query_length,
+            problem_.target_length,
+            -(scores_.gap_open + scores_.gap_extend),
+            -scores_.gap_open_long};
+  }
+  // What columns score: of codes in which an unknown base of the target is 8, one of the read 4, each pair has one exclusive or.
+  static HWY_INLINE Cells substitution(const Walk& walk, const std::uint8_t* target, hn::Vec<CodeTag> query) {
+    return hn::TableLookupBytes(walk.column_scores, hn::BitCast(CellTag(), hn::Xor(hn::LoadU(CodeTag(), target), query)));
   }
   static HWY_INLINE void choose(Cells candidate, std::uint8_t step, Cells& score, Cells& steps) {
     if constexpr (ties == TieOrder::gap_right)
@@ -119,15 +210,79 @@ class SplicedVectors {
   // The gap behind cells against their scores; opened: of one that opens there.
   static HWY_INLINE Cells behind(Cells gap_less_cell, Cells opened, std::uint8_t step, Cells& steps) {
     const auto on = ties == TieOrder::gap_right ? hn::Gt(gap_less_cell, opened) : hn::Not(hn::Gt(opened, gap_less_cell));
-    steps = hn::Or(steps, hn::IfThenElseZero(on, set(goes_on(step))));
+    steps = hn::IfThenElse(on, hn::Add(steps, set(goes_on(step))), steps);
     return hn::Max(gap_less_cell, opened);
   }
 
-  HWY_INLINE void fill(std::int32_t row, SplicedRow cells, std::uint8_t* steps_of_row) {
+  // From what enters cells to what leaves them; returns their steps. score: of their columns.
+  static HWY_INLINE Cells advance(const Walk& walk, Cells score, Cells acceptor, Cells donor, Neighbours& at) {
+    const Cells deletion = hn::Add(at.x, at.v), insertion = hn::Add(at.y, at.u), intron = hn::Add(at.x2, at.v);
+    Cells steps = hn::Zero(CellTag());
+    choose(deletion, step_deletion, score, steps);
+    choose(insertion, step_insertion, score, steps);
+    choose(hn::Add(intron, acceptor), step_intron, score, steps);
+    const Cells u = hn::Sub(score, at.v);
+    at.v = hn::Sub(score, at.u);
+    at.u = u;
+    at.x = hn::Sub(behind(hn::Sub(deletion, score), walk.opened, step_deletion, steps), walk.extend);
+    at.y = hn::Sub(behind(hn::Sub(insertion, score), walk.opened, step_insertion, steps), walk.extend);
+    at.x2 = behind(hn::Sub(intron, score), donor, step_intron, steps);
+    return steps;
+  }
+
+  // ---- rows in registers: lane p has the read's base query_length - 1 - p, and in each row the next base of the target
+  template <int vectors>
+  struct Registers {
+    Neighbours at[vectors];
+    hn::Vec<CodeTag> query[vectors];
+    // As in narrow_band-inl.hpp: constructors that GCC adds are compiled for no instruction set.
+    HWY_INLINE Registers() {}
+  };
+  enum class Part : std::uint8_t { first, middle, last };  // rows with the target's first base; with the read's first base alone; with neither
+
+  template <int vectors, Part part>
+  static HWY_INLINE void fill_registers(const Walk& walk, std::int32_t row, std::int32_t border, std::uint8_t* steps_of_row,
+                                        Registers<vectors>& state) {
+    const CellTag tag;
+    const std::int32_t base = row - walk.read_length + 1;  // the target's base of lane 0
+    const std::int32_t first = part == Part::first ? -base : 0, last = part == Part::last ? walk.target_length - 1 - base : 0;
+#pragma GCC unroll 4
+    for (std::int32_t i = 0; i < vectors; ++i) {
+      const std::int32_t p = i * lanes;
+      if (part == Part::first && p + lanes <= first) continue;
+      if (part == Part::last && p > last) break;
+      Neighbours& at = state.at[i];
+      // What came out of the cell above, of the base of the read before: the next lane's.
+      at.u = shift_down(at.u, i + 1 < vectors ? state.at[i + 1 < vectors ? i + 1 : i].u : at.u);
+      at.y = shift_down(at.y, i + 1 < vectors ? state.at[i + 1 < vectors ? i + 1 : i].y : at.y);
+      if (part != Part::last && i == vectors - 1) {
+        const auto here = hn::Eq(hn::Iota(tag, 0), set(walk.read_length - 1 - p));
+        at.y = hn::IfThenElse(here, set(walk.closed), at.y);
+        at.u = hn::IfThenElse(here, set(border), at.u);
+      }
+      if (part == Part::first && first >= p) {
+        const auto here = hn::Eq(hn::Iota(tag, 0), set(first - p));
+        at.x = hn::IfThenElse(here, set(walk.closed), at.x);
+        at.x2 = hn::IfThenElse(here, set(walk.intron_closed), at.x2);
+        at.v = hn::IfThenElse(here, set(border), at.v);
+      }
+      const std::int32_t t = base + p;
+      const Cells score = substitution(walk, walk.target + t, state.query[i]);
+      const auto steps = hn::BitCast(CodeTag(), advance(walk, score, hn::LoadU(tag, walk.acceptor + t), hn::LoadU(tag, walk.donor + t), at));
+      if (part == Part::first && first > p) {
+        HWY_ALIGN std::uint8_t all[lanes];
+        hn::Store(steps, CodeTag(), all);
+        std::memcpy(steps_of_row, all + (first - p), static_cast<std::size_t>(lanes - (first - p)));
+      } else {
+        hn::StoreU(steps, CodeTag(), steps_of_row + (p - first));
+      }
+    }
+  }
+
+  HWY_INLINE void fill(const Walk& walk, std::int32_t row, SplicedRow cells, std::uint8_t* steps_of_row) {
     const CellTag tag;
     const std::int32_t closed = -(scores_.gap_open + scores_.gap_extend);
     const std::int32_t border = spliced_border(scores_, row + 1) - spliced_border(scores_, row);
-    const Cells opened = set(-scores_.gap_open), extend = set(scores_.gap_extend);
     const bool at_border = cells.first == 0;
     Cells x_before = set(at_border ? closed : x_[cells.first - 1]), x2_before = set(at_border ? -scores_.gap_open_long : x2_[cells.first - 1]),
           v_before = set(at_border ? border : v_[cells.first - 1]);
@@ -144,16 +299,14 @@ class SplicedVectors {
       x_before = own_x;
       x2_before = own_x2;
       v_before = own_v;
-      const Cells deletion = hn::Add(x, v), insertion = hn::Add(y, u), intron = hn::Add(x2, v);
-      Cells score = substitution(rows_.target.data() + t, query + t), steps = hn::Zero(tag);
-      choose(deletion, step_deletion, score, steps);
-      choose(insertion, step_insertion, score, steps);
-      choose(hn::Add(intron, hn::LoadU(tag, acceptor_ + t)), step_intron, score, steps);
-      hn::StoreU(hn::Sub(score, v), tag, u_ + t);
-      hn::StoreU(hn::Sub(score, u), tag, v_ + t);
-      hn::StoreU(hn::Sub(behind(hn::Sub(deletion, score), opened, step_deletion, steps), extend), tag, x_ + t);
-      hn::StoreU(hn::Sub(behind(hn::Sub(insertion, score), opened, step_insertion, steps), extend), tag, y_ + t);
-      hn::StoreU(behind(hn::Sub(intron, score), hn::LoadU(tag, donor_ + t), step_intron, steps), tag, x2_ + t);
+      const Cells score = substitution(walk, walk.target + t, hn::LoadU(CodeTag(), query + t));
+      Neighbours next{u, v, x, y, x2};
+      const Cells steps = advance(walk, score, hn::LoadU(tag, acceptor_ + t), hn::LoadU(tag, donor_ + t), next);
+      hn::StoreU(next.u, tag, u_ + t);
+      hn::StoreU(next.v, tag, v_ + t);
+      hn::StoreU(next.x, tag, x_ + t);
+      hn::StoreU(next.y, tag, y_ + t);
+      hn::StoreU(next.x2, tag, x2_ + t);
       hn::StoreU(hn::BitCast(CodeTag(), steps), CodeTag(), steps_of_row + (t - cells.first));
     }
   }
@@ -161,6 +314,8 @@ class SplicedVectors {
   const Scores& scores_;
   const Problem& problem_;
   SplicedRows& rows_;
+  alignas(16) std::int8_t column_scores_[16];
+  const std::uint8_t* target_ = nullptr;
   std::uint8_t* steps_ = nullptr;
   std::int8_t *u_ = nullptr, *v_ = nullptr, *x_ = nullptr, *y_ = nullptr, *x2_ = nullptr, *donor_ = nullptr, *acceptor_ = nullptr;
 };
@@ -168,7 +323,17 @@ class SplicedVectors {
 template <TieOrder ties>
 void align_spliced_in_vectors(const Scores& scores, const Problem& problem, const SiteColumns& sites, SplicedRows& rows, Alignment& result) {
   SplicedVectors<ties> whole(scores, problem, sites, rows);
-  if (problem.goal == Goal::ends)
+  const std::int32_t vectors = SplicedVectors<ties>::vectors_of(problem);
+  static_assert(SplicedVectors<ties>::most_vectors == 4);
+  if (vectors == 1)
+    whole.template run_in_registers<1>(result);
+  else if (vectors == 2)
+    whole.template run_in_registers<2>(result);
+  else if (vectors == 3)
+    whole.template run_in_registers<3>(result);
+  else if (vectors == 4)
+    whole.template run_in_registers<4>(result);
+  else if (problem.goal == Goal::ends)
     whole.template run<false>(result);
   else
     whole.template run<true>(result);

@@ -146,13 +146,16 @@ class HitEnd {
 
 }  // namespace
 
-void JunctionEnds::add(const KnownJunctions& junctions, bool annotated, std::int32_t least_score) {
+void JunctionEnds::add(const KnownJunctions& junctions, bool annotated) {
   for (std::size_t contig = 0; contig < of_contig_.size(); ++contig)
-    for (const KnownJunctions::Junction& junction : junctions.of_contig(contig)) {
-      if (junction.score < least_score) continue;
-      of_contig_[contig].push_back({junction.begin, junction.end, annotated});
-      of_contig_[contig].push_back({junction.end, junction.begin, annotated});
-    }
+    for (const KnownJunctions::Junction& junction : junctions.of_contig(contig))
+      add(static_cast<std::int32_t>(contig), junction.begin, junction.end, annotated);
+}
+
+void JunctionEnds::add(std::int32_t contig, std::int32_t begin, std::int32_t end, bool annotated) {
+  std::vector<End>& ends = of_contig_[static_cast<std::size_t>(contig)];
+  ends.push_back({begin, end, annotated});
+  ends.push_back({end, begin, annotated});
 }
 
 void JunctionEnds::sort() {

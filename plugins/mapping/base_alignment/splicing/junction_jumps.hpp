@@ -13,6 +13,9 @@
 
 namespace sluice::base_alignment {
 
+// Junctions that reads had: those with this score and more count (GT..AG or GC..AG).
+inline constexpr std::int32_t good_junction_score = 5;
+
 class JunctionEnds {
  public:
   // One end of a junction, and the other.
@@ -21,8 +24,9 @@ class JunctionEnds {
     bool annotated = false;  // such are taken where both kinds fit
   };
   explicit JunctionEnds(std::size_t contigs) : of_contig_(contigs) {}
-  // least_score: junctions below it are left out.
-  void add(const KnownJunctions& junctions, bool annotated, std::int32_t least_score);
+  void add(const KnownJunctions& junctions, bool annotated);
+  // Bases [begin, end) of a contig.
+  void add(std::int32_t contig, std::int32_t begin, std::int32_t end, bool annotated);
   // Behind the last add.
   void sort();
   // Those with first <= here <= last, in order.

@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <sluice/call.hpp>
 #include <sluice/failure.hpp>
 #include <sluice/hts/text_file.hpp>
@@ -31,9 +32,12 @@ class KnownJunctions {
   };
 
   // BED with 12 columns: the introns between the blocks of a line; with fewer: the line itself. Lines of contigs that the index does not have, and
-  // those without a base, are passed over. 2.24 takes equal introns as often as they come. Warns of these, of lines that reach behind the end of
-  // their contig (nothing aligns there), of a file without lines, or that ends inside one. Throws Failure (input).
-  KnownJunctions(const Host& host, const std::string& path, const MinimizerIndexView& index, Minimap2Release release);
+  // those without a base, are passed over. Of equal introns the first one is taken, of those with least_score and more; 2.24 takes them as often as
+  // they come. Warns of what is passed over, of lines that reach behind the end of their contig (nothing aligns there), of a file without lines, or
+  // that ends inside one. Throws Failure (input).
+  KnownJunctions(const Host& host, const std::string& path, const MinimizerIndexView& index, Minimap2Release release,
+                 std::int32_t least_score = any_score);
+  static constexpr std::int32_t any_score = std::numeric_limits<std::int32_t>::min();
 
   // Those that lie in [begin, end) as a whole, by their beginnings.
   template <class Take>
@@ -125,12 +129,13 @@ class JunctionLine {
 
 }  // namespace detail
 
-inline KnownJunctions::KnownJunctions(const Host& host, const std::string& path, const MinimizerIndexView& index, Minimap2Release release)
+inline KnownJunctions::KnownJunctions(const Host& host, const std::string& path, const MinimizerIndexView& index, Minimap2Release release,
+                                      std::int32_t least_score)
     : of_contig_(index.contigs()) {
   std::unordered_map<std::string_view, std::size_t> contigs;
   for (std::size_t i = 0; i < index.contigs(); ++i) contigs.emplace(index.contig_name(i), i);
   hts::TextLines lines({.path = path, .kind = "junctions"});
-  std::int64_t all_lines = 0, elsewhere = 0, without_bases = 0, too_far = 0;
+  std::int64_t all_lines = 0, elsewhere = 0, without_bases = 0, too_far = 0, found = 0;
   while (lines.next()) {
     const detail::JunctionLine line(lines);
     if (line.is_comment()) continue;
@@ -140,12 +145,14 @@ inline KnownJunctions::KnownJunctions(const Host& host, const std::string& path,
     without_bases += line.has_bases() ? 0 : 1;
     too_far += contig != contigs.end() && line.end() > index.contig_length[contig->second] ? 1 : 0;
     line.take_introns([&](const Junction& junction) {
-      if (contig != contigs.end()) of_contig_[contig->second].push_back(junction);
+      if (contig == contigs.end()) return;
+      ++found;
+      if (junction.score >= least_score) of_contig_[contig->second].push_back(junction);
     });
   }
   hts::warn_of_open_end(host, lines);
   if (all_lines == 0) host.warn(hts::empty_text(lines.label().text()));
-  if (all_lines > 0 && size() == 0)
+  if (all_lines > 0 && found == 0)
     throw Failure::input("junctions '" + path + "' hold no intron on a contig of the reference",
                          "give those of the same reference: names must agree");
   const auto warn = [&](std::int64_t some, const char* what) {

@@ -4,11 +4,12 @@
 
 #include <algorithm>
 #include <fstream>
+#include <map>
+#include <sluice/overlap/introns.hpp>
 #include <sluice/testing.hpp>
 #include <string>
 #include <vector>
 
-#include "splice_junctions/introns.hpp"
 #include "unit/figures_of.hpp"
 #include "unit/resumed_forms.hpp"
 
@@ -152,7 +153,7 @@ TEST_CASE("columns told apart by = and X lie on the contig, and an intron has tw
 }
 
 TEST_CASE("the score adds up what both ends have") {
-  using sluice::splice_junctions::score_of;
+  using sluice::overlap::score_of;
   CHECK(score_of("GT-AG") == 6);
   CHECK(score_of("GC-AG") == 5);
   CHECK(score_of("AT-AG") == 4);
