@@ -133,15 +133,17 @@ class CellRule {
     const Cells u = hn::Sub(score, left.v), v = hn::Sub(score, upper.u);
     left.v = v;
     upper.u = u;
+    // What 8 bits can't hold lies below all that it is compared with.
     const auto behind = [&](Cells gap, Cells opened, Cells extended, Cells closed, std::uint8_t step) HWY_ATTR {
       planes(goes_on_planes + step, hn::Gt(gap, opened));
-      return hn::Max(hn::Sub(gap, extended), closed);  // does not wait for the mask
+      return hn::Max(hn::SaturatedSub(gap, extended), closed);  // does not wait for the mask
     };
-    const Cells opened = hn::Sub(score, open_), extended = hn::Add(score, extend_), closed = hn::Neg(closed_);
+    const Cells opened = hn::SaturatedSub(score, open_), extended = hn::Add(score, extend_), closed = hn::Neg(closed_);
     left.x = behind(deletion, opened, extended, closed, step_deletion);
     upper.y = behind(insertion, opened, extended, closed, step_insertion);
     if constexpr (pieces == Pieces::two) {
-      const Cells opened_long = hn::Sub(score, open_long_), extended_long = hn::Add(score, extend_long_), closed_long = hn::Neg(closed_long_);
+      const Cells opened_long = hn::SaturatedSub(score, open_long_), extended_long = hn::Add(score, extend_long_),
+                  closed_long = hn::Neg(closed_long_);
       left.x2 = behind(long_deletion, opened_long, extended_long, closed_long, step_long_deletion);
       upper.y2 = behind(long_insertion, opened_long, extended_long, closed_long, step_long_insertion);
     }

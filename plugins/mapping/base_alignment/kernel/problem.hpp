@@ -31,8 +31,8 @@ constexpr std::int32_t column_score(const Scores& scores, std::uint8_t target, s
 
 // A column costs at most two gaps of one base: nothing is aligned otherwise.
 constexpr std::int32_t highest_penalty(const Scores& scores) { return 2 * (scores.gap_open + scores.gap_extend); }
-// With a higher score of equal bases differences of scores leave 8 bits.
-constexpr std::int32_t highest_match(const Scores& scores) { return 127 - scores.gap_open - scores.gap_extend; }
+// With a higher score of equal bases differences of scores leave 8 bits: that of a gap between two gaps of one base, against an equal column.
+constexpr std::int32_t highest_match(const Scores& scores) { return 128 - scores.gap_open - 2 * scores.gap_extend; }
 
 enum class Goal : std::uint8_t {
   ends,          // from the first to the last bases of both

@@ -28,7 +28,14 @@ inline const std::vector<Scores> score_sets = {{},                      // map-o
                                                {1, 1, 1, 1, 1, 1, 1},
                                                {7, 0, 3, 10, 9, 30, 1},
                                                {2, 4, 1, 1, 2, 2, 1},
-                                               {3, 6, 1, 20, 1, 20, 1}};
+                                               {3, 6, 1, 20, 1, 20, 1},
+                                               // Differences come to the ends of 8 bits, and beyond where they are computed in another order.
+                                               {3, 12, 1, 20, 4, 100, 1},
+                                               {2, 48, 1, 20, 4, 100, 1},
+                                               {100, 48, 1, 20, 4, 100, 1},
+                                               {3, 5, 1, 60, 3, 60, 3},
+                                               {1, 126, 1, 60, 3, 60, 3},
+                                               {62, 126, 126, 60, 3, 60, 3}};
 
 // And those with a penalty of their own for A against G and C against T, which devices do not know.
 inline const std::vector<Scores> all_score_sets = [] {
