@@ -275,6 +275,11 @@ TEST_CASE("strands are slow if the median of 100 of them or more is 12 % above t
   for (int read = 0; read < 200; ++read) slowest.add(1e9, 1);
   REQUIRE(slowest.slow());
   CHECK(slowest.slow()->dwell == doctest::Approx(100.05).epsilon(1e-9));
+  StrandSpeed enough(10);
+  for (int read = 0; read < 99; ++read) enough.add(1175, 100);
+  CHECK_FALSE(enough.slow());
+  enough.add(1175, 100);
+  CHECK(enough.slow());
   StrandSpeed nowhere(10);
   for (int read = 0; read < 200; ++read) nowhere.add(1000, 0);
   CHECK_FALSE(nowhere.slow());
