@@ -151,10 +151,17 @@ std::vector<std::uint32_t> sorted_by_cpu(const std::vector<Key>& keys) {
   return order;
 }
 
+// Threads that wait for each other at every step take long on a busy machine: they sort less.
+struct Sorts {
+  std::vector<std::uint64_t> spreads;
+  std::vector<std::size_t> sizes;
+};
+const Sorts of_threads{{3, 700, 1ULL << 40}, {2, 65, 130}};
+
 template <class Team, class Key>
-void check_sort(std::mt19937_64& random, std::size_t most) {
-  for (const std::uint64_t spread : {1ULL, 2ULL, 3ULL, 40ULL, 256ULL, 700ULL, 70000ULL, 1ULL << 31, 1ULL << 40}) {
-    for (const std::size_t n : {0UL, 1UL, 2UL, 63UL, 64UL, 65UL, 130UL, 700UL, most}) {
+void check_sort(std::mt19937_64& random, const Sorts& sorts) {
+  for (const std::uint64_t spread : sorts.spreads) {
+    for (const std::size_t n : sorts.sizes) {
       // Random keys, keys of two strands, keys that ascend but for a few.
       for (int kind = 0; kind < 3; ++kind) {
         std::vector<Key> keys(n);
@@ -173,9 +180,9 @@ void check_sort(std::mt19937_64& random, std::size_t most) {
 }
 
 template <class Team, class Key>
-void check_merge(std::mt19937_64& random, std::size_t most) {
-  for (const std::uint64_t spread : {1ULL, 2ULL, 40ULL, 70000ULL, 1ULL << 31, 1ULL << 40}) {
-    for (const std::size_t n : {0UL, 1UL, 2UL, 31UL, 32UL, 33UL, 63UL, 64UL, 65UL, 130UL, 700UL, most}) {
+void check_merge(std::mt19937_64& random, const Sorts& sorts) {
+  for (const std::uint64_t spread : sorts.spreads) {
+    for (const std::size_t n : sorts.sizes) {
       std::vector<Key> keys(n);
       for (Key& key : keys) key = static_cast<Key>(random() % spread);
       std::vector<std::uint32_t> order(n, 77), spare(n, 78), expected(n);
@@ -190,16 +197,18 @@ void check_merge(std::mt19937_64& random, std::size_t most) {
 
 TEST_CASE("a team sorts stably") {
   std::mt19937_64 random(4);
-  check_merge<LoneThread, std::uint64_t>(random, 20000);
-  check_merge<LoneThread, std::uint32_t>(random, 1025);
-  check_merge<HostBlock, std::uint64_t>(random, 300);
+  const Sorts all{{1, 2, 40, 70000, 1ULL << 31, 1ULL << 40}, {0, 1, 2, 31, 32, 33, 63, 64, 65, 130, 700, 1025, 20000}};
+  check_merge<LoneThread, std::uint64_t>(random, all);
+  check_merge<LoneThread, std::uint32_t>(random, all);
+  check_merge<HostBlock, std::uint64_t>(random, of_threads);
 }
 
 TEST_CASE("a team puts records into the order of minimap2's sort") {
   std::mt19937_64 random(3);
-  check_sort<LoneThread, std::uint64_t>(random, 20000);
-  check_sort<LoneThread, std::uint32_t>(random, 20000);
-  check_sort<HostBlock, std::uint64_t>(random, 300);
+  const Sorts all{{1, 2, 3, 40, 256, 700, 70000, 1ULL << 31, 1ULL << 40}, {0, 1, 2, 63, 64, 65, 130, 700, 20000}};
+  check_sort<LoneThread, std::uint64_t>(random, all);
+  check_sort<LoneThread, std::uint32_t>(random, all);
+  check_sort<HostBlock, std::uint64_t>(random, of_threads);
 }
 
 // A row of a batch with room as cuda_chains.cu gives it, but filled with nonsense.
@@ -289,12 +298,12 @@ std::vector<ChainingParameters> parameter_sets() {
 }
 
 template <class Team>
-void check_rows(int repeats, int most_anchors) {
+void check_rows(int repeats, int most_anchors, const std::vector<ChainingParameters>& sets) {
   std::mt19937 random(11);
   ChainingWorkspace workspace;
   int undecided = 0, all = 0;
   for (int repeat = 0; repeat < repeats; ++repeat) {
-    for (const ChainingParameters& parameters : parameter_sets()) {
+    for (const ChainingParameters& parameters : sets) {
       for (AnchorKind kind : anchor_kinds()) {
         kind.count = std::min(kind.count, most_anchors);
         const MadeUpRead read = make_up_anchors(kind, random);
@@ -357,10 +366,13 @@ void check_walks(int repeats, std::size_t most_anchors) {
 
 TEST_CASE("a team walks as the CPU does over scores that rise and fall") {
   check_walks<LoneThread>(200, 4000);
-  check_walks<HostBlock>(4, 1200);
+  check_walks<HostBlock>(2, 600);
 }
-TEST_CASE("a thread finds the chains of a row as the CPU does, or says that it can't") { check_rows<LoneThread>(20, 10000); }
-TEST_CASE("so do several threads at once") { check_rows<HostBlock>(1, 120); }
+TEST_CASE("a thread finds the chains of a row as the CPU does, or says that it can't") { check_rows<LoneThread>(20, 10000, parameter_sets()); }
+TEST_CASE("so do several threads at once") {
+  const std::vector<ChainingParameters> sets = parameter_sets();
+  check_rows<HostBlock>(1, 100, {sets[0], sets[4], sets[8]});
+}
 
 }  // namespace
 }  // namespace sluice::chaining
