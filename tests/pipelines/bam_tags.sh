@@ -75,7 +75,7 @@ lacks "RG:Z:\|^@RG\|mv:B:\|qs:f:" some.sam "--keep-tags MM,ML keeps others"
 run map --reference genome.fa --reads reads.sam --format sam --keep-tags none --output none.sam
 lacks "MM:Z:\|RG:Z:\|mv:B:\|qs:f:" none.sam "--keep-tags none keeps tags"
 ! run map --reference genome.fa --reads reads.sam --format sam --keep-tags MM+ML --output x.sam 2>error.txt || fail "a bad list of tags is taken"
-has "keep_tags" error.txt "the error does not name the option"
+has "[-]-keep-tags" error.txt "the error does not name the option"
 
 # ---- FASTQ whose comments are tags: none by default, verbatim with minimap2's -y, chosen ones with --keep-tags
 awk -F '\t' '!/^@/ { tags = ""; for (i = 12; i <= NF; ++i) tags = tags "\t" $i; print "@" $1 tags "\n" $10 "\n+\n" $11 }' reads.sam >tagged.fq

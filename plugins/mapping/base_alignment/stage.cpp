@@ -204,7 +204,7 @@ class BaseAlignment {
     if (p.eqx && (is_given(p.annotated_junctions) || is_given(p.seen_junctions) || p.two_pass))
       throw Failure::usage("eqx does not go with annotated_junctions, seen_junctions and two_pass", "leave out one of them");
     if (p.two_pass && is_given(p.seen_junctions))
-      throw Failure::usage("two_pass finds the introns that seen_junctions (--pass1) would give", "leave out one of them");
+      throw Failure::usage("two_pass finds the introns that seen_junctions would give", "leave out one of them");
     if (p.two_pass && overlap::release_of(p.compat) == overlap::Minimap2Release::v2_24)
       throw Failure::usage("minimap2 2.24 knows no two_pass", "leave out compat = minimap2=2.24, or two_pass");
     if (p.z_drop < p.z_drop_inversion) throw Failure::usage("z_drop_inversion is above z_drop", "give z_drop at least the same value");
