@@ -125,7 +125,7 @@ expect_error 2 "--long-gap-open, the cost of an intron" --preset splice --long-g
 expect_error 2 "rmq knows no introns" --preset splice --rmq yes
 expect_error 2 "--max-intron-len is for splice" --max-intron-len 1000
 expect_error 2 "--two-pass finds the introns that --pass1 would give" --preset splice --two-pass --pass1 junctions.bed
-expect_error 2 "--eqx does not go with" --preset splice --two-pass --eqx
+expect_error 2 "eqx does not go with" --preset splice --two-pass --eqx
 expect_error 2 "2.24 knows no --two-pass" --preset splice --two-pass --compat minimap2=2.24
 expect_error 2 "no_such.bed" --preset splice --junc-bed no_such.bed
 printf 'genome\tten\t20\n' >bad.bed
