@@ -101,18 +101,18 @@ int run_plan(const Plan& plan, RunSettings settings, const Invocation& command) 
   const RunEnding::Of of(*session.run());
   std::optional<ProgressDisplay> progress;
   if (!command.quiet && console.is_terminal()) progress.emplace(console, plan, [&session] { return session.run()->snapshot(); });
-  const SessionEnd& end = session.execute();
-  progress.reset();
-  // What came when all outputs had their names is obeyed by going no further.
-  const int code = command.ending.interrupted() && (end.exit_code == exit_ok || end.exit_code == exit_bad_reads) ? exit_interrupted : end.exit_code;
   try {
+    const SessionEnd& end = session.execute();
+    progress.reset();
+    // What came when all outputs had their names is obeyed by going no further.
+    const int code = command.ending.interrupted() && (end.exit_code == exit_ok || end.exit_code == exit_bad_reads) ? exit_interrupted : end.exit_code;
     say_end(console, command, plan, session, end, code);
+    return code;
   } catch (const std::bad_alloc&) {
-    if (end.result.state != RunState::finished) throw;
+    if (!session.has_whole_outputs()) throw;
     std::fputs("sluice run: out of memory (lower --memory or --threads); the run had finished: its outputs are whole\n", stderr);
     return exit_failed;
   }
-  return code;
 }
 
 // `called`: what was typed before the arguments.

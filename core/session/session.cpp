@@ -71,8 +71,7 @@ const SessionEnd& Session::execute() {
     end_.unwritten.emplace_back("out of memory (lower --memory or --threads)");
     end_.exit_code = with_problem(context_.exit_code);
   }
-  if (!end_.unwritten.empty() && end_.result.state == RunState::finished && !end_.result.statistics.outputs.empty())
-    end_.unwritten.emplace_back("the run had finished: its outputs are whole");
+  if (!end_.unwritten.empty() && has_whole_outputs()) end_.unwritten.emplace_back("the run had finished: its outputs are whole");
   return end_;
 }
 

@@ -46,6 +46,8 @@ class Session {
 
   // Runs to the end, and writes the files about it. Once.
   const SessionEnd& execute();
+  // The run has ended, and its outputs are whole: also where execute() has thrown behind that, for want of memory.
+  bool has_whole_outputs() const { return end_.result.state == RunState::finished && !end_.result.statistics.outputs.empty(); }
   // Behind that: docs/report.md.
   std::string report() const;
 
