@@ -4,14 +4,7 @@
 # kill -9 at any moment of a run: a file under its final name is whole (an output, or an index beside an input), and the next run leaves nothing but
 # what belongs there. The moments: before each call of a run that changes a file or a folder, as nothing on the disk differs between two of them.
 #   kills.sh SLUICE LIBRARY      LIBRARY: libfailing_calls.so
-set -uo pipefail
-sluice=$1 library=$2
-[ -e "$library" ] || { echo "SKIPPED: there is no $library (target sweeps)"; exit 77; }
-if ldd "$sluice" | grep -q "lib[at]san"; then echo "SKIPPED: sanitizers have functions of their own for what is counted here"; exit 77; fi
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 1
-export XDG_CONFIG_HOME=$work/nothing XDG_DATA_HOME=$work/nothing XDG_CACHE_HOME=$work/nothing
+. "$(dirname "$0")/../faults/counted_calls.sh"
 failures=0
 fail() { echo "FAILED: $*"; failures=$((failures + 1)); }
 

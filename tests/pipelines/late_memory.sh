@@ -4,14 +4,7 @@
 # No memory from some moment on, near the end of a run: where its output is there already the message says that it is whole, and it is; else there is
 # none, and the run fails with the reason.
 #   late_memory.sh SLUICE LIBRARY      LIBRARY: libfailing_calls.so
-set -uo pipefail
-sluice=$1 library=$2
-[ -e "$library" ] || { echo "SKIPPED: there is no $library (target sweeps)"; exit 77; }
-if ldd "$sluice" | grep -q "lib[at]san"; then echo "SKIPPED: sanitizers have functions of their own for what is counted here"; exit 77; fi
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 1
-export XDG_CONFIG_HOME=$work/nothing XDG_DATA_HOME=$work/nothing XDG_CACHE_HOME=$work/nothing
+. "$(dirname "$0")/../faults/counted_calls.sh"
 fail() { echo "FAILED: $*"; exit 1; }
 
 "$sluice" run synthetic_reference --length 20000 --seed 3 --output ref.fa --quiet || exit 1

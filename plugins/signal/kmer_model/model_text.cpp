@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <sluice/byte_order_mark.hpp>
 
 namespace sluice::kmer_model {
 namespace {
@@ -48,7 +49,7 @@ bool parse_kmer_model(std::string_view text, Alphabet alphabet, KmerModel& model
   for (std::uint32_t c = 0; c < 256; ++c) codes[c] = base_code(alphabet, static_cast<char>(c));
   codes[static_cast<unsigned char>('U')] = codes[static_cast<unsigned char>('T')];
 
-  if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);  // a byte order mark
+  if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
   const std::size_t text_bytes = text.size();
   std::size_t rows = 0;
   std::size_t expected = 0;

@@ -100,17 +100,24 @@ class Sdtw {
     const auto rows = static_cast<std::size_t>(in.rows());
     std::vector<std::uint8_t> searched = check_rows(call, in, out, [&](std::size_t row) { return query[row]; });
     std::vector<SearchResult> results(rows);
-    if (targets_.by_seeds) {
+    if (targets_.by_seeds)
       align_to_candidates(call, device, in, query, levels, out, searched, results);
-      const ResultColumns columns(out, targets_.wants_start, targets_.wants_end);
-      for (std::size_t i = 0; i < rows; ++i)
-        if (searched[i] != 0) columns.set(i, targets_.reference, results[i], query[i].size());
-      return;
-    }
+    else
+      align_to_all(call, device, query, levels, searched, results);
+    const ResultColumns columns(out, targets_.wants_start, targets_.wants_end);
+    for (std::size_t i = 0; i < rows; ++i)
+      if (searched[i] != 0) columns.set(i, targets_.reference, results[i], query[i].size());
+  }
+#endif
 
+ private:
+#ifdef SLUICE_WITH_CUDA
+  // All of the targets.
+  void align_to_all(const Call& call, const sluice::cuda::DeviceCall& device, const cuda::HostList<std::int16_t>& query, const std::int16_t* levels,
+                    const std::vector<std::uint8_t>& searched, std::vector<SearchResult>& results) {
     std::vector<cuda::Job> jobs;
     std::vector<std::size_t> row_of_job;
-    for (std::size_t i = 0; i < rows; ++i) {
+    for (std::size_t i = 0; i < searched.size(); ++i) {
       if (searched[i] == 0 || query[i].empty()) continue;
       jobs.push_back({query.begin(i), static_cast<std::int64_t>(query[i].size()), static_cast<std::int32_t>(jobs.size())});
       row_of_job.push_back(i);
@@ -147,14 +154,8 @@ class Sdtw {
           result.first_column = path_start(targets_.reference, query[again[i]], result.hit, targets_.method.cost, workspace->path);
       }
     });
-    const ResultColumns columns(out, targets_.wants_start, targets_.wants_end);
-    for (std::size_t i = 0; i < rows; ++i)
-      if (searched[i] != 0) columns.set(i, targets_.reference, results[i], query[i].size());
   }
-#endif
 
- private:
-#ifdef SLUICE_WITH_CUDA
   // Fails rows whose candidates are none, which are not `searched` then.
   void align_to_candidates(const Call& call, const sluice::cuda::DeviceCall& device, const Batch& in, const cuda::HostList<std::int16_t>& query,
                            const std::int16_t* levels, Output& out, std::vector<std::uint8_t>& searched, std::vector<SearchResult>& results) {

@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <fstream>
 #include <set>
+#include <sluice/byte_order_mark.hpp>
 #include <sluice/failure.hpp>
 #include <sluice/folder.hpp>
 #include <string>
@@ -82,7 +83,7 @@ inline std::vector<std::string> in_list(const std::string& file) {
   std::ifstream stream(file);
   std::vector<std::string> found;
   for (std::string line; std::getline(stream, line);) {
-    if (found.empty() && line.starts_with("\xef\xbb\xbf")) line.erase(0, 3);  // a byte order mark
+    if (found.empty() && line.starts_with(byte_order_mark)) line.erase(0, byte_order_mark.size());
     if (line.find('\0') != std::string::npos)
       throw Failure::input("the list '" + file + "' is no text", "give a plain text file with the name of a file on each line");
     if (line.ends_with('\r')) line.pop_back();

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <cstring>
 #include <fstream>
+#include <sluice/byte_order_mark.hpp>
 #include <sluice/call.hpp>
 #include <sluice/failure.hpp>
 #include <string>
@@ -36,9 +37,6 @@ inline char byte_of(const std::string& path, std::int64_t offset) {
   if (file >= 0) ::close(file);
   return byte;
 }
-
-// What programs on Windows put in front of UTF-8.
-inline constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
 
 // Why a file that begins like this is not read as text, and the remedy; empty: nothing is known against it.
 struct NoText {

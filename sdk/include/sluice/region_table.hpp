@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <sluice/byte_order_mark.hpp>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -90,7 +91,7 @@ inline bool is_left_out(std::string_view line) {
 // Empty lines and those that begin with #, track or browser are left out. False with `problem` set: line and what is wrong with it.
 inline bool parse_region_table(std::string_view text, std::vector<TableRegion>& regions, std::string& problem) {
   std::size_t number = 0;
-  if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);  // a byte order mark
+  if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size());
     std::string_view line = text.substr(0, end);
