@@ -9,7 +9,7 @@
 #   one with reference.fa and reads.fq is a set for mapping. With minimap2 in RUNTIME/bin mapping is timed beside it.
 #   One with signal.blow5 and target.fa is a set for Read Until, one with windows.txt (as sluice run consensus reads it) a set for consensus.
 #   --sections LIST   of: doctor kernels contract same faults timing scheduler property leak devices mapping read_until consensus rna tags
-#                     sanitizer (default: all, in this order), and long, only where it is named
+#                     sanitizer (default: all, in this order), and long and counts, only where they are named
 #   --limit SECONDS   of each section (default 280)
 #   --devices LIST    what runs are compared with --device cpu (default: cuda,auto)
 #   --copies N        how often the timings repeat a set's reads (default 14: 40 Mbases of 2.9)
@@ -18,11 +18,15 @@
 #   --batches N       batches of the leak test (default 1000)
 #   --long-reads N    simulated reads of 8 kb of section long (default 50000: 400 Mbases)
 #   --long-threads L  numbers of threads of section long (default 4,8,16)
+#   --count-runs L    what section counts runs on 1, 2, 4 ... GPUs (default methylation,eventalign,classify_signal,correct,polish,map_sam)
+#   --count-copies N  how often its methylation and eventalign repeat the alignments (default 4)
+#   --count-device D  cuda (default) or auto
 #   --long-runs L     what section long runs (default methylation,eventalign,map,map_sam,map_repeats50_8k,map_repeats50_long,overlap,seed,classify_signal,polish,correct,resquiggle)
 set -uo pipefail
 
 sections=doctor,kernels,contract,same,faults,timing,scheduler,property,leak,devices,mapping,read_until,consensus,rna,tags,sanitizer limit=280 devices=cuda,auto copies=14 rounds=3 reads=10000 batches=1000
 long_reads=50000 long_threads=4,8,16 long_runs=methylation,eventalign,map,map_sam,map_repeats50_8k,map_repeats50_long,overlap,seed,classify_signal,polish,correct,resquiggle
+count_runs=methylation,eventalign,classify_signal,correct,polish,map_sam count_copies=4 count_device=cuda
 only='' work=''
 script=$0 arguments=("$@")
 while [ $# -gt 0 ]; do
@@ -37,6 +41,9 @@ while [ $# -gt 0 ]; do
     --long-reads) long_reads=$2 ;;
     --long-threads) long_threads=$2 ;;
     --long-runs) long_runs=$2 ;;
+    --count-runs) count_runs=$2 ;;
+    --count-copies) count_copies=$2 ;;
+    --count-device) count_device=$2 ;;
     --only) only=$2 ;; # internal: one section, in the folder WORK
     --work) work=$2 ;;
     --*) echo "run.sh: unknown option $1" >&2; exit 2 ;;
@@ -44,7 +51,7 @@ while [ $# -gt 0 ]; do
   esac
   shift 2
 done
-[ $# = 2 ] || { sed -n '4,22p' "$script" >&2; exit 2; }
+[ $# = 2 ] || { sed -n '4,25p' "$script" >&2; exit 2; }
 runtime=$(realpath "$1") data=$(realpath "$2")
 export LD_LIBRARY_PATH=$runtime/lib SLUICE_PIPELINE_PATH=$runtime/pipelines
 sluice=$runtime/bin/sluice
@@ -600,6 +607,8 @@ section_contract() {
 
 # shellcheck source=SCRIPTDIR/long_runs.sh
 source "$(dirname "$script")/long_runs.sh" # section_long
+# shellcheck source=SCRIPTDIR/device_counts.sh
+source "$(dirname "$script")/device_counts.sh" # section_counts
 
 if ! declare -F "section_$only" >/dev/null; then echo "run.sh: there is no section '$only'" >&2; exit 2; fi
 rm -f "$work/auto_shares"
