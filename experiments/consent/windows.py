@@ -35,7 +35,7 @@ def identity(path, consensus, most=300):
 
 
 def run(e):
-    count = e.pick(150, 3000, 100000)
+    count = e.pick(150, 3000, 20000)
     e.data("%d windows a class of random bases; copies with 10 %% errors (deletions, other bases, insertions). The paper's classes; its windows are CONSENT's, of real reads." % count)
     table = e.table("class, program", "windows/s", "CPU s", "windows per CPU s", "over spoa, per CPU s", "identity, %", "consensuses that are not spoa's")
     bars = []

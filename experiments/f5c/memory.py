@@ -16,8 +16,8 @@ WANTED = 600  # kbases a second, what the issue asks for
 
 
 def run(e):
-    contigs = e.pick(2, 4, 24)
-    reference = e.reference("large", e.pick(500000, 25000000, 129000000), seed=17, contigs=contigs, gc_content=0.41, cpg_ratio=0.25)
+    contigs = e.pick(2, 4, 31)
+    reference = e.reference("large", e.pick(500000, 25000000, 100000000), seed=17, contigs=contigs, gc_content=0.41, cpg_ratio=0.25)
     folder = e.simulated("large", reference, e.pick(40, 400, 8000), seed=18, mean_length=8000)
     bases = e.bases(folder + "/reads.fastq.gz")
     threads = min(6, e.threads)

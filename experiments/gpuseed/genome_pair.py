@@ -10,7 +10,7 @@ TITLE = "GPUseed: genome against genome, and a large text"
 
 
 def run(e):
-    length = e.pick(200000, 10000000, 125000000)
+    length = e.pick(200000, 10000000, 100000000)
     reference = e.reference("pair", length, seed=41, gc_content=0.41, repeats=0.45, repeat_divergence=0.1)
     # The other genome: one read of its whole length, 0.5 % apart.
     folder = e.simulated("pair", reference, 1, seed=42, signal=False, plain=True, mean_length=length - 1, minimum_length=length - 1, length_distribution="fixed", error_rate=0.005)

@@ -12,8 +12,8 @@ TITLE = "mm2-ax: a reference of human size"
 
 
 def run(e):
-    contigs = e.pick(2, 4, 24)
-    reference = e.reference("human", e.pick(1000000, 12000000, 125000000), seed=91, contigs=contigs, gc_content=0.41, cpg_ratio=0.25, repeats=0.45, repeat_divergence=0.1)
+    contigs = e.pick(2, 4, 31)
+    reference = e.reference("human", e.pick(1000000, 12000000, 100000000), seed=91, contigs=contigs, gc_content=0.41, cpg_ratio=0.25, repeats=0.45, repeat_divergence=0.1)
     folder = e.simulated("human", reference, e.pick(50, 1000, 30000), seed=92, plain=True, mean_length=10000, error_rate=0.08, set="stages.signal_file.enabled=false")
     reads = folder + "/reads.fq"
     bases = e.bases(reads)

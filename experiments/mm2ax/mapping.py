@@ -13,7 +13,7 @@ EXACT = 1000000  # --max-chain-skip from which on minimap2's search is exact
 def inputs(e):
     """Reference, and (name, folder) of each set."""
     reference = e.given("reference.fa") or e.reference("repeats", e.pick(500000, 5000000, 50000000), seed=78, gc_content=0.41, cpg_ratio=0.25, repeats=0.45, repeat_divergence=0.1)
-    total = e.pick(1000000, 12000000, 200000000)
+    total = e.pick(1000000, 12000000, 100000000)
     sets = []
     for length in (10000, 50000, 100000):
         folder = e.simulated("mapping-%d" % length, reference, total // length, seed=length, plain=True, mean_length=length, error_rate=0.08, length_variation=0.3,
