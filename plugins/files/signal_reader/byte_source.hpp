@@ -3,9 +3,6 @@
 #pragma once
 // Bytes that are read where they are wanted: those of a file, or of memory.
 
-#include <sys/types.h>
-#include <sys/uio.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -14,14 +11,6 @@
 #include <utility>
 
 namespace sluice::signal_reader {
-
-// Fills all parts from `offset` of the file on, if that is in the system's memory; else false, also where the file ends or the system can't tell.
-inline bool reads_at_hand(int descriptor, std::uint64_t offset, std::span<const iovec> parts) {
-  std::size_t bytes = 0;
-  for (const iovec& part : parts) bytes += part.iov_len;
-  const ssize_t got = ::preadv2(descriptor, parts.data(), static_cast<int>(parts.size()), static_cast<off_t>(offset), RWF_NOWAIT);
-  return got >= 0 && static_cast<std::size_t>(got) == bytes;
-}
 
 class ByteSource {
  public:

@@ -40,7 +40,7 @@ bool has_table(const std::string& path) {
   return file.read(start.data(), start.size()) && (begins_as_pod5(start) || begins_as_hdf5(start));
 }
 
-UnchangingFile::UnchangingFile(std::string path, int descriptor) : path_(std::move(path)), descriptor_(descriptor) {
+UnchangingFile::UnchangingFile(std::string path, int descriptor) : path_(std::move(path)), descriptor_(descriptor), cached_(descriptor) {
   struct stat info {};
   if (::fstat(descriptor_, &info) != 0) throw Failure::input("cannot read signal file '" + path_ + "': " + std::strerror(errno));
   size_ = static_cast<std::uint64_t>(info.st_size);
@@ -77,7 +77,7 @@ void UnchangingFile::read(std::uint64_t offset, char* to, std::size_t bytes) con
 
 bool UnchangingFile::read_if_at_hand(std::uint64_t offset, char* to, std::size_t bytes) const {
   const iovec whole{to, bytes};
-  if (!reads_at_hand(descriptor_, offset, {&whole, 1})) return false;
+  if (!cached_.read(offset, {&whole, 1})) return false;
   check();
   return true;
 }

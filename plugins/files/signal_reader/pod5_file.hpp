@@ -11,6 +11,7 @@
 #include <string>
 
 #include "signal_reader/byte_source.hpp"
+#include "signal_reader/cached_bytes.hpp"
 #include "signal_reader/pod5_reads.hpp"
 
 namespace sluice::signal_reader {
@@ -36,6 +37,7 @@ class UnchangingFile final : public ByteSource {
   [[noreturn]] void fail_changed() const;
   std::string path_;
   int descriptor_;
+  CachedBytes cached_;
   std::uint64_t size_ = 0;
   std::string end_;                             // its last bytes
   mutable std::atomic<std::int64_t> modified_;  // when it was, ns

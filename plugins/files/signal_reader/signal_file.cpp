@@ -29,7 +29,8 @@ std::string system_text() { return std::strerror(errno); }
 
 }  // namespace
 
-SignalFile::SignalFile(std::string path, Growth growth) : path_(std::move(path)), file_(::open(path_.c_str(), O_RDONLY | O_CLOEXEC)) {
+SignalFile::SignalFile(std::string path, Growth growth)
+    : path_(std::move(path)), file_(::open(path_.c_str(), O_RDONLY | O_CLOEXEC)), cached_(file_.number) {
   if (file_.number < 0) throw Failure::input("cannot open signal file '" + path_ + "': " + system_text(), "check the path of the signal file");
   struct stat info {};
   if (::fstat(file_.number, &info) != 0 || S_ISDIR(info.st_mode))
@@ -183,7 +184,7 @@ bool SignalFile::read_if_at_hand(RecordPlace place, char* stored) const {
   if (table_ != nullptr) return table_->copy_if_at_hand(place, stored, bytes);
   std::uint64_t size = bytes;
   const iovec parts[] = {{&size, header_.records.format == FileFormat::blow5 ? sizeof size : 0}, {stored, bytes}};
-  return reads_at_hand(file_.number, place.offset, parts) && size == bytes;
+  return cached_.read(place.offset, parts) && size == bytes;
 }
 
 bool SignalFile::read_if_there(RecordPlace place, std::vector<char>& stored) const {

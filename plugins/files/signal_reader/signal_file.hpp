@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "signal_reader/cached_bytes.hpp"
 #include "signal_reader/signal_index.hpp"
 #include "signal_reader/slow5_format.hpp"
 
@@ -88,6 +89,7 @@ class SignalFile {
   bool has_mark_at(std::uint64_t offset) const;
   std::string path_;
   FileDescriptor file_;
+  CachedBytes cached_;
   Slow5Header header_;
   RecordExtent extent_;
   std::unique_ptr<Pod5File> pod5_;
