@@ -250,6 +250,7 @@ void Execution::process_in_order(std::size_t i) {
 // On the stage's own thread, which has the buffer for itself: `take` gets one batch after the other.
 template <class Take>
 void Execution::take_in_order(std::size_t i, Message message, Take take) {
+  if (message.permit) budget_.settle(message.permit);
   transport_->run_in_order(i, [this, i, take, message = std::move(message), token = transport_->hold(i)]() mutable {
     guard(i, [&] {
       ReorderBuffer<Message>& in_order = stations_[i]->in_order;

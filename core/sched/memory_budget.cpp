@@ -70,6 +70,17 @@ void MemoryBudget::grow(const PermitHandle& permit, double work) {
   permit->size_ = work;
 }
 
+void MemoryBudget::settle(const PermitHandle& permit) {
+  {
+    const std::lock_guard lock(mutex_);
+    const std::uint64_t took = permit->peak_;
+    if (took == 0 || took >= permit->bytes_) return;
+    used_ -= permit->bytes_ - took;
+    permit->bytes_ = took;
+  }
+  changed_.notify_all();
+}
+
 // Under the lock. Null: it has to wait.
 MemoryBudget::LeaseHandle MemoryBudget::lent(const PermitHandle& permit, std::uint64_t bytes) {
   const std::uint64_t extra = bytes > permit->bytes_ ? bytes - permit->bytes_ : 0;

@@ -98,6 +98,9 @@ class MemoryBudget {
   PermitHandle acquire_emitted(Flow& flow, std::uint64_t bytes);
   // The batch turned out larger than asked for: waits until it fits too, or until nothing else is under way that could make room.
   void grow(const PermitHandle& permit, double work);
+  // The batch has come to its regrouping stage or sink and only waits for its turn: of what it was let in with, what it took at most stays counted.
+  // Else a rough estimate in front of a stage that waits for room would leave it none.
+  void settle(const PermitHandle& permit);
   // Work per batch so that several batches per thread fit into the budget.
   double batch_work(int threads) const;
   // The largest batch of which all that may be in flight still fit.

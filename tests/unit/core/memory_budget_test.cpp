@@ -100,6 +100,29 @@ TEST_CASE("where a regroup has had to wait, those in front of it leave it half o
   CHECK(fill(budget, back, behind) == 10);  // nobody is behind it
 }
 
+TEST_CASE("what waits at the end of its way counts what it took, not what was expected") {
+  MemoryBudget budget = impatient(1000, 1.0, 100);
+  auto &front = budget.add_flow(), &back = budget.add_flow();
+  std::vector<MemoryBudget::PermitHandle> in_front, behind;
+  while (auto permit = budget.acquire_emitted(front, 50)) in_front.push_back(std::move(permit));
+  REQUIRE(in_front.size() == 10);  // each is taken for 100 bytes
+  const auto settle_all = [&] {
+    for (const auto& permit : in_front) budget.settle(permit);
+  };
+  settle_all();  // nobody has said yet what they took
+  CHECK(budget.acquire_emitted(back, 50) != nullptr);
+  CHECK(budget.acquire_emitted(back, 950) != nullptr);  // one is always let in
+  for (const auto& permit : in_front) permit->used(10);
+  settle_all();
+  while (auto permit = budget.acquire_emitted(back, 50)) behind.push_back(std::move(permit));
+  CHECK(behind.size() == 9);
+  in_front.front()->used(5000);  // another branch of it takes more: not its estimate's business any more
+  settle_all();
+  CHECK(budget.acquire_emitted(back, 50) == nullptr);
+  behind.pop_back();
+  CHECK(budget.acquire_emitted(back, 50) != nullptr);
+}
+
 TEST_CASE("a call that does not fit begins when those before it have ended, alone, and nobody overtakes it") {
   MemoryBudget budget = impatient(1 << 20, 1.0, 8);
   const auto permit = budget.acquire(1 << 10);
