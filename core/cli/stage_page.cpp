@@ -80,7 +80,10 @@ std::vector<Row> parameters_of(const sluice_stage_descriptor& d) {
 std::string traits_text(std::uint32_t traits) {
   std::string result;
   if ((traits & SLUICE_TRAIT_SERIAL) != 0) result += "- One batch at a time per run.\n";
-  if ((traits & SLUICE_TRAIT_BLOCKING) != 0) result += "- Waits for a disk or a network: runs on a thread of its own.\n";
+  if ((traits & SLUICE_TRAIT_BLOCKING) != 0)
+    result += (traits & SLUICE_TRAIT_SIDE_BY_SIDE) != 0
+                  ? "- Waits for a disk or a network: runs on threads of its own, on several where a run has many.\n"
+                  : "- Waits for a disk or a network: runs on a thread of its own.\n";
   if ((traits & SLUICE_TRAIT_ORDERED) != 0) result += "- Keeps state: batches in order, one at a time, on one device (or the CPU) for a whole run.\n";
   if ((traits & SLUICE_TRAIT_RESTARTABLE) != 0) result += "- Begins afresh on the CPU when its device is lost.\n";
   if ((traits & SLUICE_TRAIT_INEXACT) != 0) result += "- Its implementations are not bit-identical: one of them is used for a whole run.\n";

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <sluice/descriptor_check.hpp>
 
 #include "observe/account.hpp"
 #include "observe/quantity.hpp"
@@ -17,8 +18,7 @@ constexpr double most_of_them = 0.5;
 
 // Seconds of the stage's calls that never run beside each other. A sink renders on all threads, and writes on one.
 double one_at_a_time(const StageStatistics& stage, const sluice_stage_descriptor& d) {
-  constexpr std::uint32_t traits = SLUICE_TRAIT_SERIAL | SLUICE_TRAIT_BLOCKING | SLUICE_TRAIT_ORDERED;
-  if (d.kind == SLUICE_SOURCE || d.kind == SLUICE_REGROUP || (d.traits & traits) != 0) return stage.busy_seconds;
+  if (d.kind == SLUICE_SOURCE || d.kind == SLUICE_REGROUP || is_one_call_at_a_time(d.traits)) return stage.busy_seconds;
   double seconds = 0;
   if (d.kind == SLUICE_SINK)
     for (const ImplementationStatistics& implementation : stage.implementations)

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <sluice/descriptor_check.hpp>
 
 #include "observe/account.hpp"
 #include "observe/bottleneck.hpp"
@@ -69,9 +70,7 @@ std::string device_sentence(const LaneStatistics& lane) {
   return text + ".";
 }
 
-bool runs_alone(const sluice_stage_descriptor& d) {
-  return d.kind == SLUICE_REGROUP || (d.kind == SLUICE_MAP && (d.traits & (SLUICE_TRAIT_SERIAL | SLUICE_TRAIT_BLOCKING | SLUICE_TRAIT_ORDERED)) != 0);
-}
+bool runs_alone(const sluice_stage_descriptor& d) { return d.kind == SLUICE_REGROUP || (d.kind == SLUICE_MAP && is_one_call_at_a_time(d.traits)); }
 
 }  // namespace
 

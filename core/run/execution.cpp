@@ -142,6 +142,13 @@ void Execution::receive(std::size_t i, Message message) noexcept {
   if (stations_[i]->only_on_cpu) guard(i, [&] { dispatcher_.cpu_only_ends(); });
 }
 
+int Execution::own_threads(std::size_t i) const {
+  const StageRunner* const stage = stages_[i].get();
+  if (stage == nullptr || (stage->kind() != SLUICE_SINK && stage->kind() != SLUICE_REGROUP && !stage->is_blocking())) return 0;
+  // Eight of the arena's take what one reads.
+  return stage->is_side_by_side() && !run_.host_of_stage(i).follows ? std::clamp(run_.threads / 8, 1, 8) : 1;
+}
+
 void Execution::enter(std::size_t i, Message message) {
   const StageRunner& stage = *stages_[i];
   if (stage.kind() == SLUICE_REGROUP) return regroup_in_order(i, std::move(message));

@@ -45,6 +45,8 @@ class Execution {
 
   const Plan& plan() const { return run_.plan; }
   const StageRunners& stages() const { return stages_; }
+  // How many threads the stage has for itself, beside the arena's.
+  int own_threads(std::size_t stage) const;
   // Runs the job; what it throws ends the run.
   template <class Job>
   void guard(std::size_t stage, Job&& job) noexcept {

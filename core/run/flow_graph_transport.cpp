@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "run/execution.hpp"
-#include "run/worker_thread.hpp"
+#include "run/worker_threads.hpp"
 
 namespace sluice {
 namespace {
@@ -58,11 +58,10 @@ class FlowGraphTransport : public Transport {
     Stage(flow::graph& graph, Execution& execution, std::size_t index)
         : node(graph, execution.stages()[index] && execution.stages()[index]->is_serial() ? flow::serial : flow::unlimited,
                [&execution, index](const Message& message, StageNode::gateway_type&) { execution.receive(index, message); }) {
-      const StageRunner* stage = execution.stages()[index].get();
-      if (stage != nullptr && (stage->kind() == SLUICE_SINK || stage->kind() == SLUICE_REGROUP || stage->is_blocking())) worker.emplace();
+      if (const int threads = execution.own_threads(index); threads > 0) worker.emplace(threads);
     }
     StageNode node;
-    std::optional<WorkerThread> worker;
+    std::optional<WorkerThreads> worker;
   };
 
   Execution& execution_;

@@ -41,6 +41,7 @@ class StageRunner {
   sluice_stage_kind kind() const { return descriptor().kind; }
   bool has(std::uint32_t trait) const { return (descriptor().traits & trait) != 0; }
   bool is_blocking() const { return has(SLUICE_TRAIT_BLOCKING); }
+  bool is_side_by_side() const { return has(SLUICE_TRAIT_SIDE_BY_SIDE); }
   bool is_serial() const { return has(SLUICE_TRAIT_SERIAL) || kind() == SLUICE_REGROUP; }
   // A map that keeps state between calls.
   bool is_ordered() const { return has(SLUICE_TRAIT_ORDERED) && kind() == SLUICE_MAP; }

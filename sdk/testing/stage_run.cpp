@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The sluice authors
 #include <algorithm>
 #include <latch>
+#include <sluice/descriptor_check.hpp>
 #include <sluice/testing/stage_run.hpp>
 #include <thread>
 
@@ -311,8 +312,7 @@ void StageRun::run_over_inputs(const std::shared_ptr<detail::MiniHost>& host, co
   };
   std::vector<std::uint64_t> before;
   for (const TestBatch& input : inputs_) before.push_back(fingerprint(input));
-  const bool together = !device && threads_ > 1 && (d.kind == SLUICE_MAP || d.kind == SLUICE_SINK) &&
-                        (d.traits & (SLUICE_TRAIT_SERIAL | SLUICE_TRAIT_BLOCKING | SLUICE_TRAIT_ORDERED)) == 0;
+  const bool together = !device && threads_ > 1 && (d.kind == SLUICE_MAP || d.kind == SLUICE_SINK) && !is_one_call_at_a_time(d.traits);
   if (together) {
     // All begin together, and each has its share: calls of any two threads are at once, or might have been.
     const auto threads = static_cast<std::size_t>(threads_);

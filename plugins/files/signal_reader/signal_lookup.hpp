@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <mutex>
 #include <optional>
 #include <sluice/input_turns.hpp>
 #include <sluice/repeated_reads.hpp>
@@ -28,7 +29,11 @@ class SignalLookup {
   using Parameters = FollowEnding;
   enum class Reason : std::uint32_t { no_signal, incomplete_file, not_needed, repeated_read, bad_signal_part };
   static void describe(Describe<SignalLookup>& d) {
-    d.id("signal_lookup").summary("fetches each read's signal record from BLOW5, SLOW5, POD5 or FAST5 files by read id").map("read").blocking();
+    d.id("signal_lookup")
+        .summary("fetches each read's signal record from BLOW5, SLOW5, POD5 or FAST5 files by read id")
+        .map("read")
+        .blocking()
+        .side_by_side();
     d.doc(
         "Uses the index FILE.idx of slow5tools. When it is missing, older than the file, or made from another file, it is made anew and kept beside "
         "the file, "
@@ -130,9 +135,12 @@ class SignalLookup {
         is_read[i] = opens_each || file.read_if_at_hand(place, to) ? 1 : 0;
       });
     });
-    each(0, order.size(), [&](const SignalFile& file, RecordPlace place, char* to, std::size_t i) {
-      if (is_read[i] == 0) file.read(place, to);
-    });
+    if (std::find(is_read.begin(), is_read.end(), 0) != is_read.end()) {
+      const std::lock_guard lock(disk_);
+      each(0, order.size(), [&](const SignalFile& file, RecordPlace place, char* to, std::size_t i) {
+        if (is_read[i] == 0) file.read(place, to);
+      });
+    }
     if (gives_part_ && has_part_) find_parts(call, in, found, {bytes.data(), bytes.size()}, begin, parts, out);
   }
 
@@ -269,6 +277,7 @@ class SignalLookup {
   FileFormat format_ = FileFormat::blow5;
   bool has_parent_, has_part_, gives_part_, is_rna_ = false;
   std::atomic<bool> warned_of_guess_ = false;
+  std::mutex disk_;  // of calls side by side one reads what the system has not in its memory
   mutable std::optional<SignalFiles> files_;
   SignalIndex index_;                       // of all files: places among the bytes of all
   std::optional<FollowedSignal> followed_;  // instead of these

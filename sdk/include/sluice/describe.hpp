@@ -58,6 +58,8 @@ class Describe {
   }
   Describe& serial() { return d_.traits |= SLUICE_TRAIT_SERIAL, *this; }
   Describe& blocking() { return d_.traits |= SLUICE_TRAIT_BLOCKING, *this; }
+  // With blocking(): several calls at once (see SLUICE_TRAIT_SIDE_BY_SIDE).
+  Describe& side_by_side() { return d_.traits |= SLUICE_TRAIT_SIDE_BY_SIDE, *this; }
   // One batch at a time, in order, on one lane for a whole run: the instance may keep state between calls (see SLUICE_TRAIT_ORDERED).
   Describe& ordered() { return d_.traits |= SLUICE_TRAIT_ORDERED, *this; }
   // With ordered(): can begin afresh on the CPU when a device is lost with the state on it (see SLUICE_TRAIT_RESTARTABLE).

@@ -12,6 +12,12 @@
 
 namespace sluice {
 
+// Of a map or sink: no two calls of one instance's process() are at once.
+constexpr bool is_one_call_at_a_time(std::uint32_t traits) {
+  return (traits & (SLUICE_TRAIT_SERIAL | SLUICE_TRAIT_ORDERED)) != 0 ||
+         (traits & (SLUICE_TRAIT_BLOCKING | SLUICE_TRAIT_SIDE_BY_SIDE)) == SLUICE_TRAIT_BLOCKING;
+}
+
 // Small letters, digits and '_', not beginning with a digit: what ids, names and codes are made of.
 inline bool is_snake_case(std::string_view text) {
   if (text.empty() || (text.front() >= '0' && text.front() <= '9')) return false;
@@ -128,6 +134,8 @@ inline std::string resources_problem(const sluice_stage_descriptor& d) {
 inline std::string traits_problem(const sluice_stage_descriptor& d) {
   const auto has = [&](std::uint32_t trait) { return (d.traits & trait) != 0; };
   if (has(SLUICE_TRAIT_ORDERED) && (d.kind != SLUICE_MAP || has(SLUICE_TRAIT_BLOCKING))) return "only a map that does not block can be ordered";
+  if (has(SLUICE_TRAIT_SIDE_BY_SIDE) && (d.kind != SLUICE_MAP || !has(SLUICE_TRAIT_BLOCKING) || has(SLUICE_TRAIT_SERIAL)))
+    return "only a map that blocks, and is not serial, runs side by side";
   if (d.kind != SLUICE_SOURCE && has(SLUICE_TRAIT_POSITIONS)) return "only sources have positions";
   if (d.kind != SLUICE_SOURCE && d.kind != SLUICE_REGROUP && has(SLUICE_TRAIT_PARTS)) return "only sources and regroups have parts";
   if (has(SLUICE_TRAIT_SUMS) && (d.kind != SLUICE_REGROUP || !has(SLUICE_TRAIT_SAVES))) return "only a regroup that saves can sum";

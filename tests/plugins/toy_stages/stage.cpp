@@ -301,6 +301,34 @@ class ToyBlocking : public ToyMap {
   std::atomic<bool> inside_{false};
 };
 
+class ToySideBySide : public ToyMap {
+ public:
+  static void describe(sluice::Describe<ToySideBySide>& d) {
+    d.id("toy_side_by_side")
+        .summary("adds, on threads of its own, where two calls must meet")
+        .map("number")
+        .blocking()
+        .side_by_side()
+        .needs("value", "i64", "")
+        .gives("blocked", "i64", "value + add");
+    describe_options(d);
+  }
+  using ToyMap::ToyMap;
+  void process(const sluice::Call& call, const sluice::Batch& in, sluice::Output& out) {
+    if (++inside_ > 1) have_met_ = true;
+    for (std::int64_t looks = 0; !have_met_; ++looks) {
+      if (looks == 100'000'000) throw std::logic_error("no two calls side by side");
+      std::this_thread::yield();
+    }
+    run(call, in, out, "blocked");
+    --inside_;
+  }
+
+ private:
+  std::atomic<int> inside_{0};
+  std::atomic<bool> have_met_{false};
+};
+
 // Follows: rows from `there` on wait for what never comes.
 class ToyFollowing {
  public:
@@ -630,4 +658,4 @@ class ToyResource {
 }  // namespace
 
 SLUICE_PLUGIN("toy_stages", "1.0.0", "MIT", ToySource, ToyPositions, ToyAsking, ToyAskingRegroup, ToyMap, ToyOther, ToyHungry, ToyBlocking,
-              ToyFollowing, ToyFirst, ToyRunningSum, ToyRegroup, ToySpread, ToyPartOfAll, ToyExpand, ToySink, ToyResource);
+              ToySideBySide, ToyFollowing, ToyFirst, ToyRunningSum, ToyRegroup, ToySpread, ToyPartOfAll, ToyExpand, ToySink, ToyResource);

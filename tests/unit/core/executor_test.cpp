@@ -132,6 +132,25 @@ params = { output = "${folder}/out.txt", column = "blocked" }
   CHECK(result.files.at("out.txt") == numbers(5, 60));
 }
 
+TEST_CASE("A blocking stage that may runs on several threads of its own where there are many, and the rows stay in order") {
+  ToyRun run;
+  run.options.threads = 16;
+  const ToyResult result = run(R"(
+[stages.source]
+use = "toy_source"
+params = { batches = 30, rows = 2 }
+[stages.wait]
+use = "toy_side_by_side"
+params = { add = 5 }
+[stages.sink]
+use = "toy_sink"
+params = { output = "${folder}/out.txt", column = "blocked" }
+)");
+  CAPTURE(result.run.message);
+  REQUIRE(result.run.state == RunState::finished);
+  CHECK(result.files.at("out.txt") == numbers(5, 60));
+}
+
 TEST_CASE("A sink far slower than the source: memory stays within the budget") {
   ToyRun run;
   run.options.memory_bytes = std::uint64_t{8} << 20;

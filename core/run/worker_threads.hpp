@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #pragma once
-// A thread that runs jobs one after another, in the order in which they were submitted: for readers and writers, which wait for disks
+// Threads that begin jobs in the order in which they were submitted; one runs them one after another. For readers and writers, which wait for disks
 // and must not hold up a thread of the arena.
 
 #include <condition_variable>
@@ -9,20 +9,22 @@
 #include <functional>
 #include <mutex>
 #include <thread>
+#include <vector>
 
 namespace sluice {
 
-class WorkerThread {
+class WorkerThreads {
  public:
-  WorkerThread() : thread_([this] { serve(); }) {}
-  ~WorkerThread() {
-    {
-      const std::lock_guard lock(mutex_);
-      closing_ = true;
+  explicit WorkerThreads(int count) {
+    try {
+      for (int i = 0; i < count; ++i) threads_.emplace_back([this] { serve(); });
+    } catch (...) {  // a thread that can't be started
+      end();
+      throw;
     }
-    wake_.notify_all();
-    thread_.join();
   }
+  WorkerThreads(const WorkerThreads&) = delete;
+  ~WorkerThreads() { end(); }
   void submit(std::function<void()> job) {
     {
       const std::lock_guard lock(mutex_);
@@ -32,6 +34,14 @@ class WorkerThread {
   }
 
  private:
+  void end() {
+    {
+      const std::lock_guard lock(mutex_);
+      closing_ = true;
+    }
+    wake_.notify_all();
+    for (std::thread& thread : threads_) thread.join();
+  }
   void serve() {
     for (;;) {
       std::function<void()> job;
@@ -49,7 +59,7 @@ class WorkerThread {
   std::condition_variable wake_;
   std::deque<std::function<void()>> jobs_;
   bool closing_ = false;
-  std::thread thread_;
+  std::vector<std::thread> threads_;
 };
 
 }  // namespace sluice
