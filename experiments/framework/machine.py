@@ -51,6 +51,20 @@ def commit(source):
     return found + ("+" if changed else "")
 
 
+def version(program):
+    """What a program says of its release: of --version, else of its usage, as bwa does."""
+    for command in ([program, "--version"], [program]):
+        try:
+            done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", timeout=10, check=False)
+        except (OSError, subprocess.TimeoutExpired):
+            continue
+        text = done.stdout + done.stderr
+        found = re.search(r"version:? *(v?\d[\w.+-]*)", text, re.I) or (re.search(r"(?:^| )(v?\d+\.\d[\w.+-]*)", text, re.M) if done.returncode == 0 else None)
+        if found:
+            return found[1]
+    return "(says no version)"
+
+
 def load():
     """Processes that wanted a processor in the last minute."""
     return os.getloadavg()[0]
