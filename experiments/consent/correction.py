@@ -31,6 +31,7 @@ def one_set(e, table, name, folder, curves, at, with_peers=True):
         out.writelines(">%s\n%s\n" % record for record in sequences(reads))
     _, before = judged(e, folder, plain)
     table.row(name + ": before", "", "", "", 0, "%.3f" % before, 100)
+    curves.setdefault("before", []).append((at, before))
 
     def row(program, run, path):
         lost, right = judged(e, folder, path)

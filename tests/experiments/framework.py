@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 sys.path.insert(0, os.path.join(os.path.realpath(sys.argv[1]), "experiments"))
 sys.dont_write_bytecode = True
-from framework import machine  # noqa: E402
+from framework import machine, plot  # noqa: E402
 from framework.experiment import Experiment, Failed, stamp  # noqa: E402
 from framework.places import good_places  # noqa: E402
 
@@ -87,6 +87,11 @@ while runs(child):
 # Releases, as programs say them.
 for text, expected in (("echo tool 1.2.3", "1.2.3"), ("echo 2.24-r1122", "2.24-r1122"), ("echo 'Version: 0.7.17-r1188' >&2; exit 1", "0.7.17-r1188"), ("echo rubbish 12.34 >&2; exit 3", "(says no version)")):
     assert machine.version(file("tool", "#!/bin/sh\n%s\n" % text, 0o755)) == expected, text
+
+# Scales of round numbers that hold all points.
+for least, most, expected in ((0, 2.41, (0, 3, 1)), (83.352, 100, (80, 100, 5)), (0, 31.2, (0, 40, 10)), (0.755, 1, (0.7, 1, 0.1))):
+    found = plot.round_scale(least, most)
+    assert all(abs(a - b) < 1e-9 for a, b in zip(found, expected)), (least, most, found)
 
 # Files of --data: empty ones are refused, and sets that are made of one are not those of another.
 e = experiment(data=folder)
