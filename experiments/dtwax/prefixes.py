@@ -29,7 +29,7 @@ def f1(made, targets):
 
 def inputs(e, name="lambda", length=48502, seed=61):
     """(target, folder of its reads, folder of others)."""
-    target = e.given("target.fa") if name == "lambda" else None
+    target = e.given({"lambda": "target.fa", "sars": "sars-cov-2.fa", "ecoli": "ecoli.fa"}.get(name, "none"))
     target = target or e.reference("target-" + name, length, seed=seed)
     background = e.reference("background", e.pick(200000, 3000000, 100000000), seed=62, gc_content=0.41, cpg_ratio=0.25, repeats=0.45, repeat_divergence=0.1, tandem_repeats=0.05)
     options = dict(mean_length=1500, minimum_length=600)
@@ -52,8 +52,8 @@ def classify(e, target, folders, bases, device):
 def run(e):
     target, reads, others = inputs(e)
     targets, negatives = names(reads), names(others)
-    e.data("%d reads of a target of %.1f kb (random bases, lambda's length) and %d others of a human-like background (41 %% GC, a quarter of the CpGs, 45 %% copies of repeats, tandem repeats), "
-           "simulated R9.4.1 signal without adapters; built-in thresholds, chosen on other sets. The paper has lambda and human reads." % (len(targets), e.bases(target) / 1e3, len(negatives)))
+    e.data("%d reads of a target of %.1f kb (%s) and %d others of a human-like background (41 %% GC, a quarter of the CpGs, 45 %% copies of repeats, tandem repeats), "
+           "simulated R9.4.1 signal without adapters; built-in thresholds, chosen on other sets. The paper has lambda and human reads." % (len(targets), e.bases(target) / 1e3, "of --data" if e.used else "random bases, lambda's length", len(negatives)))
     table = e.table("prefix, program", "targets accepted", "others accepted", "F1", "reads per CPU s", "reads/s")
     curves = {}
     for bases in e.pick((100, 250), (50, 100, 150, 200, 250), (50, 100, 150, 200, 250)):

@@ -43,7 +43,7 @@ def run(e):
     follow(e, table, common, folder, bases, threads)
     e.picture(plot.bars("Methylation beside a large reference", "kbases per second, whole process", bars))
     published.on_the_fly(e)
-    e.compare("The paper's board has six ARM cores and a GPU that shares 8 GB; here the peak of the process is held below 8 GB on another processor, with the signal in BLOW5 where the paper has FAST5.")
+    e.compare("The paper's board has six ARM cores and a GPU that shares 8 GB; here the peak of the process is looked at on another processor, not held below 8 GB by the system, with the signal in BLOW5 where the paper has FAST5. The reference is as large as the human genome at the size full only.")
 
 
 def follow(e, table, common, folder, bases, threads):

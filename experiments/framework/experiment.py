@@ -5,6 +5,7 @@
 import contextlib
 import datetime
 import filecmp
+import gzip
 import hashlib
 import json
 import os
@@ -199,7 +200,7 @@ class Experiment:
     def devices(self):
         """(device, None) of each that can be asked for, or (device, the reason why it is skipped)."""
         if not hasattr(self, "_devices"):
-            done = subprocess.run([self.program, "doctor", "--json"], capture_output=True, text=True, env=self.environment, check=False)
+            done = subprocess.run([self.program, "doctor", "--json"], capture_output=True, encoding="utf-8", errors="replace", env=self.environment, check=False)
             findings = json.loads(done.stdout).get("findings", []) if done.stdout.startswith("{") else []
             reason = reason_without_device(findings)
             self._devices = [("cpu", None), ("cuda", reason), ("auto", reason)]
@@ -267,8 +268,8 @@ class Experiment:
             # nanopolish 0.14 of Debian can't read svb-zd.
             self.sluice_quietly("simulate", reference, "--reads", reads, "--seed", seed, "--output-prefix", folder + "/reads", "--signal-compression", "none", *extra)
             if plain:
-                with open(folder + "/reads.fq", "wb") as out:
-                    subprocess.run(["gzip", "-dc", folder + "/reads.fastq.gz"], stdout=out, check=True)
+                with gzip.open(folder + "/reads.fastq.gz", "rb") as packed, open(folder + "/reads.fq", "wb") as out:
+                    shutil.copyfileobj(packed, out)
         return self.made("reads-" + name + ("" if reference.startswith(self.sets + os.sep) else "-" + stamp(reference)), make)
 
     def bases(self, path):

@@ -60,6 +60,13 @@ def run(e):
                         curves.setdefault("sluice, index included", []).append((int(name.split()[0]), bases / 1e6 / whole.cpu))
                         curves.setdefault("mummer, with its index", []).append((int(name.split()[0]), bases / 1e6 / run.cpu))
                     e.check(match_lines(e.path("mummer.txt")) == match_lines(e.path("cpu.txt")), title + "the matches are mummer's")
+            if gpuseed_runs(e):  # definition 2, both strands; it prints nothing without -p, which its seconds would hold
+                with e.beside(title + "GPUseed", table):
+                    if not os.path.exists(e.path("gpuseed.made")):
+                        e.measure(["sh", "-c", 'cd "$1" && ./build_index.sh -p "$2" "$3"', "sh", os.path.dirname(os.path.realpath(e.peer("seed_gen.exe"))), e.path("gpuseed"), os.path.realpath(reference)],
+                                  stdout=e.path("gpuseed.made"))
+                    run = e.median(lambda: e.measure(["seed_gen.exe", "-k", str(least), e.path("gpuseed"), reads_as_fasta(e, folder)], stdout=e.path("gpuseed.txt")))
+                    table.row(title + "GPUseed", run.wall, run.cpu, run.megabytes, bases / 1e6 / run.cpu, run.cpu / cpu.cpu)
         wrong, looked = wrong_matches(e.path("cpu.txt"), reference, reads, least)
         e.check(looked > 0 and wrong == 0, "%s: the first matches (at most 20,000) are maximal exact matches of the sequences" % name)
     if e.size == "tiny":
@@ -70,11 +77,16 @@ def run(e):
             e.note("sluice, %s: skipped: %s." % (device, reason))
     if not e.peer("mummer"):
         e.note("mummer: not installed.")
-    e.note("GPUseed: not run; it is a library without a program that takes files.")
+    if not gpuseed_runs(e):
+        e.note("GPUseed: %s." % ("there, but no CUDA device" if e.peer("seed_gen.exe") else "not installed"))
     e.note("`sluice, cpu`, `cuda` and `auto` read an index that was saved before; mummer makes its own in each run, so that its seconds are comparable with the rows `index included` only (last column).")
     e.picture(plot.lines("Maximal exact matches of at least 16 bases", "bases a read", "Mbases per CPU second", list(curves.items()), least=0))
     published.seeding(e)
     e.compare("mummer's rows are of the same files on this machine; it has one thread and no index on disk. GPUseed has no CPU path, and its published times are of its own sets.")
+
+
+def gpuseed_runs(e):
+    return e.peer("seed_gen.exe") and not e.devices()[1][1]
 
 
 def match_lines(path):

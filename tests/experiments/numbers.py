@@ -14,7 +14,8 @@ change = sys.argv[2:] == ["change"]
 problems, links = [], 0
 LINK = re.compile(r'\[([^\]]+)\]\(([^)\s]+)\s+"([^"]*)"\)')
 # A number with a unit, or 'times': what somebody has measured. Versions, options and names of presets have none.
-FIGURE = re.compile(r"(?<![\w.\-])\d[\d,.]*\s*(?:times|x\b|%|[GMk]B\b|[GMk]?bases/s|[GMT]cells/s|(?:CPU )?seconds|ms\b|s\b|reads/s|windows/s)")
+FIGURE = re.compile(r"(?<![\w.\-])\d[\d,.]*\s*(?:thousand |million )?(?:times|x\b|%|per cent\b|[GMk]i?B\b|[GMk]?bases/s|[GMT]cells/s|(?:CPU )?(?:seconds|s)\b|ms\b|minutes|hours|reads/s|windows/s|anchors/s)"
+                    r"|\b(?:[Tt]wice|(?:[Tt]wo|[Tt]hree|[Ff]our|[Ff]ive|[Tt]en) times)\b")
 
 
 def tables(path):
