@@ -31,6 +31,7 @@ def one_set(e, table, name, folder, curves, at, with_peers=True):
         out.writelines(">%s\n%s\n" % record for record in sequences(reads))
     _, before = judged(e, folder, plain)
     table.row(name + ": before", "", "", "", 0, "%.3f" % before, 100)
+    curves.setdefault("before", []).append((at, before))
 
     def row(program, run, path):
         lost, right = judged(e, folder, path)
@@ -63,15 +64,19 @@ def one_set(e, table, name, folder, curves, at, with_peers=True):
     if not with_peers:
         return
     if e.peer("minimap2") and e.peer("racon"):
-        overlaps = e.measure(["minimap2", "-x", "ava-ont", "--dual=yes", "-t", str(e.threads), reads, reads], stdout=e.path("overlaps.paf"))
-        racon = e.measure(["racon", "-f", "-t", str(e.threads), reads, e.path("overlaps.paf"), reads], stdout=e.path("racon.out"))
-        racon.wall, racon.cpu, racon.megabytes = racon.wall + overlaps.wall, racon.cpu + overlaps.cpu, max(racon.megabytes, overlaps.megabytes)
-        with open(e.path("racon.fa"), "w", encoding="utf-8") as out:
-            out.writelines(">%s\n%s\n" % (title[:-1] if title.endswith("r") else title, bases) for title, bases in sequences(e.path("racon.out")))
-        row("minimap2 and racon -f", racon, e.path("racon.fa"))
+        # With its windows of 500 bases, and with 200, which are better where reads are short.
+        for program, width in (("minimap2 and racon -f", 500), ("minimap2 and racon -f -w 200", 200)):
+            with e.beside("%s: %s" % (name, program), table):
+                overlaps = e.measure(["minimap2", "-x", "ava-ont", "--dual=yes", "-t", str(e.threads), reads, reads], stdout=e.path("overlaps.paf"))
+                racon = e.measure(["racon", "-f", "-w", str(width), "-t", str(e.threads), reads, e.path("overlaps.paf"), reads], stdout=e.path("racon.out"))
+                racon.wall, racon.cpu, racon.megabytes = racon.wall + overlaps.wall, racon.cpu + overlaps.cpu, max(racon.megabytes, overlaps.megabytes)
+                with open(e.path("racon.fa"), "w", encoding="utf-8") as out:
+                    out.writelines(">%s\n%s\n" % (title[:-1] if title.endswith("r") else title, bases) for title, bases in sequences(e.path("racon.out")))
+                row(program, racon, e.path("racon.fa"))
     if e.peer("CONSENT-correct"):
-        run = e.measure(["CONSENT-correct", "--in", reads, "--out", e.path("consent.fa"), "--type", "ONT", "-j", str(e.threads)])
-        row("CONSENT", run, e.path("consent.fa"))
+        with e.beside("%s: CONSENT" % name, table):
+            run = e.measure(["CONSENT-correct", "--in", reads, "--out", e.path("consent.fa"), "--type", "ONT", "-j", str(e.threads)])
+            row("CONSENT", run, e.path("consent.fa"))
 
 
 def ends(e):
@@ -81,6 +86,8 @@ def ends(e):
     for program in ("racon", "CONSENT-correct"):
         if not e.peer(program):
             e.note("%s: not installed." % program)
+    if e.peer("racon"):
+        e.note("racon -f drops reads of which it polishes no window, and leaves bases that too few overlaps reach; with -u it would keep those reads as they are.")
     published.correction(e)
     e.compare("All rows are of the same reads on this machine; seconds hold the finding of overlaps. Identity is by edit distance to each read's own truth from end to end, of reads that are not lost.")
     e.compare("The published ratio is of CONSENT's own CPU version, which is not installed where it has no row.")

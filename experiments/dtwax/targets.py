@@ -11,7 +11,7 @@ TITLE = "DTWax: targets from 30 kb to 5 Mb"
 def run(e):
     sizes = (("SARS-CoV-2's size", "sars", 29903, 71), ("lambda's size", "lambda", 48502, 61)) + e.pick((), (("200 kb", "middle", 200000, 72),), (("E. coli's size", "ecoli", 4640000, 73),))
     bases = 250
-    e.data("Reads as in the table `prefixes`, with %d bases of each; targets of random bases." % bases)
+    e.data("Reads as in the table `prefixes`, with %d bases of each; targets of random bases where --data has none." % bases)
     table = e.table("target, program", "targets accepted", "others accepted", "F1", "reads per CPU s", "reads/s")
     bars = []
     for title, name, length, seed in sizes:

@@ -57,10 +57,11 @@ def run(e):
         if device != "cpu":
             e.same(e.path("cpu.tsv"), e.path(device + ".tsv"), "resquiggle on %s gives the bytes of cpu" % device)
     if e.peer("f5c"):
-        run = e.median(lambda: e.measure(["f5c", "resquiggle", "-t", str(e.threads), "--pore", "r9", folder + "/reads.fastq.gz", folder + "/reads.blow5"], stdout=e.path("f5c.tsv")))
-        whole.row("f5c resquiggle", run.wall, run.cpu, run.megabytes, bases / 1e6 / run.wall)
-        bars.append(("f5c, resquiggle", bases / 1e6 / run.wall))
-        os.remove(e.path("f5c.tsv"))
+        with e.beside("f5c resquiggle", whole):
+            run = e.median(lambda: e.measure(["f5c", "resquiggle", "-t", str(e.threads), "--pore", "r9", folder + "/reads.fastq.gz", folder + "/reads.blow5"], stdout=e.path("f5c.tsv")))
+            e.check(os.path.getsize(e.path("f5c.tsv")) > 0, "f5c resquiggle writes a table")
+            whole.row("f5c resquiggle", run.wall, run.cpu, run.megabytes, bases / 1e6 / run.wall)
+            bars.append(("f5c, resquiggle", bases / 1e6 / run.wall))
     else:
         e.not_installed(whole, "f5c resquiggle")
     report_reads = sum(1 for _ in methylation_reads(folder))

@@ -3,13 +3,12 @@
 """The system of 8 GB: methylation beside a reference of human size with 6 threads, at the rate of a flow cell, and calls as reads arrive."""
 
 import os
-import shutil
 import subprocess
 import time
 
 from f5c import published
 from framework import plot
-from framework.experiment import Failed
+from framework.experiment import Failed, ended
 
 TITLE = "f5c: the 8 GB system, and calls as reads arrive"
 WANTED = 600  # kbases a second, what the issue asks for
@@ -44,7 +43,7 @@ def run(e):
     follow(e, table, common, folder, bases, threads)
     e.picture(plot.bars("Methylation beside a large reference", "kbases per second, whole process", bars))
     published.on_the_fly(e)
-    e.compare("The paper's board has six ARM cores and a GPU that shares 8 GB; here the peak of the process is held below 8 GB on another processor, with the signal in BLOW5 where the paper has FAST5.")
+    e.compare("The paper's board has six ARM cores and a GPU that shares 8 GB; here the peak of the process is looked at on another processor, not held below 8 GB by the system, with the signal in BLOW5 where the paper has FAST5. The reference is as large as the human genome at the size full only.")
 
 
 def follow(e, table, common, folder, bases, threads):
@@ -59,24 +58,24 @@ def follow(e, table, common, folder, bases, threads):
         file.write(records[:len(records) // 4])
     with open(e.path("follow.log"), "wb") as log:
         process = subprocess.Popen([e.program, "methylation", *common, "--alignments", growing, "--follow", "--follow-until", stop, "--output", output, "--threads", str(threads), "--device", "cpu"],
-                                   stdout=log, stderr=log, env=e.environment)
-        at, piece = len(records) // 4, len(records) // 8
-        while at < len(records):
-            time.sleep(0.3)  # a sequencer's pace; nothing depends on it
-            with open(growing, "ab") as file:
-                file.write(records[at:at + piece])
-            at += piece
-        ended = time.monotonic()
-        open(stop, "w", encoding="utf-8").close()
+                                   stdout=log, stderr=log, env=e.environment, start_new_session=True)
         try:
+            at, piece = len(records) // 4, len(records) // 8
+            while at < len(records):
+                time.sleep(0.3)  # a sequencer's pace; nothing depends on it
+                with open(growing, "ab") as file:
+                    file.write(records[at:at + piece])
+                at += piece
+            last = time.monotonic()
+            open(stop, "w", encoding="utf-8").close()
             code = process.wait(timeout=500)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            raise Failed("methylation --follow does not end")
+        except BaseException as failure:
+            ended(process)
+            raise Failed("methylation --follow does not end") if isinstance(failure, subprocess.TimeoutExpired) else failure
     if code != 0:
         with open(e.path("follow.log"), encoding="utf-8", errors="replace") as log:
             raise Failed("methylation --follow ends with %d: %s" % (code, log.read()[-400:]))
-    table.row("sluice, cpu, --follow: from the last record to the end", time.monotonic() - ended)
+    table.row("sluice, cpu, --follow: from the last record to the end", time.monotonic() - last)
     sort = lambda path: sorted(open(path, encoding="utf-8"))
-    e.check(sort(output) == sort(e.path("cpu.tsv")), "calls of alignments that grow are those of the whole file")
-    shutil.rmtree(growing, ignore_errors=True)
+    e.check(len(sort(output)) > 1 and sort(output) == sort(e.path("cpu.tsv")), "calls of alignments that grow are those of the whole file")
+    os.remove(growing)

@@ -42,13 +42,16 @@ def run(e):
             else:
                 e.same(e.path("cpu.tsv"), e.path(device + ".tsv"), "%s: calls of %s are those of cpu" % (name, device))
         if e.peer("nanopolish") and 1000 <= length <= 100000:
-            e.measure(["cp", folder + "/reads.fastq.gz", e.path("reads.fastq.gz")])
-            e.measure(["nanopolish", "index", "--slow5", folder + "/reads.blow5", e.path("reads.fastq.gz")])
-            run = e.median(lambda: e.measure(["nanopolish", "call-methylation", "-t", str(e.threads), "--min-mapping-quality", "0", "-r", e.path("reads.fastq.gz"), "-b", folder + "/reads.bam",
-                                              "-g", reference], stdout=e.path("nanopolish.tsv")))
-            table.row("%s: nanopolish" % name, "nanopolish", run.wall, run.cpu, run.megabytes, bases / 1e3 / run.cpu)
-            if options["length_distribution"] == "fixed":
-                curves.setdefault("nanopolish", []).append((length, bases / 1e6 / run.cpu))
+            with e.beside("%s: nanopolish" % name, table):
+                e.measure(["cp", folder + "/reads.fastq.gz", e.path("reads.fastq.gz")])
+                e.measure(["nanopolish", "index", "--slow5", folder + "/reads.blow5", e.path("reads.fastq.gz")])
+                run = e.median(lambda: e.measure(["nanopolish", "call-methylation", "-t", str(e.threads), "--min-mapping-quality", "0", "-r", e.path("reads.fastq.gz"), "-b", folder + "/reads.bam",
+                                                  "-g", reference], stdout=e.path("nanopolish.tsv")))
+                with open(e.path("nanopolish.tsv"), encoding="utf-8") as calls:
+                    e.check(sum(1 for _ in calls) > 1, "%s: nanopolish calls, too" % name)
+                table.row("%s: nanopolish" % name, "nanopolish", run.wall, run.cpu, run.megabytes, bases / 1e3 / run.cpu)
+                if options["length_distribution"] == "fixed":
+                    curves.setdefault("nanopolish", []).append((length, bases / 1e6 / run.cpu))
     for device, reason in e.devices():
         if reason:
             e.note("sluice, %s: skipped: %s." % (device, reason))

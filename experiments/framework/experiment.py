@@ -2,12 +2,16 @@
 # SPDX-FileCopyrightText: The sluice authors
 """One experiment: the programs that it runs and how they are measured, the data that it makes, its checks, and the page that it writes."""
 
+import contextlib
 import datetime
 import filecmp
+import gzip
+import hashlib
 import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -48,13 +52,38 @@ class Run:
         return default
 
 
-def resident_peak(pid):
-    """Kilobytes that a running process had at most; what wait4 says may be of this program, from which it was forked."""
+def resident_peak(pid, word="VmHWM:"):
+    """Kilobytes that a running process had at most; what wait4 says may be of this program, from which it was forked. Of a script: what it and its programs have now."""
     try:
+        with open("/proc/%d/task/%d/children" % (pid, pid), encoding="utf-8") as file:
+            children = [int(child) for child in file.read().split()]
         with open("/proc/%d/status" % pid, encoding="utf-8") as file:
-            return next((int(line.split()[1]) for line in file if line.startswith("VmHWM:")), 0)
+            own = next((int(line.split()[1]) for line in file if line.startswith("VmRSS:" if children else word)), 0)
     except OSError:
         return 0
+    return own + sum(resident_peak(child, "VmRSS:") for child in children)
+
+
+def ended(process):
+    """Ends a process and all that it began."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    with contextlib.suppress(ChildProcessError):
+        os.wait4(process.pid, 0)
+    process.returncode = -9
+
+
+def written(path, text):
+    """A whole file or none: several runs may have the same output folder."""
+    with open("%s.%d" % (path, os.getpid()), "w", encoding="utf-8") as file:
+        file.write(text)
+    os.replace(file.name, path)
+
+
+def stamp(*paths):
+    """A word that says which files these are: sets that are made of them are not those of others."""
+    said = "".join("%s %d %d\n" % (os.path.realpath(path), os.path.getsize(path), os.stat(path).st_mtime_ns) for path in paths)
+    return hashlib.sha256(said.encode()).hexdigest()[:8]
 
 
 class Table:
@@ -97,6 +126,7 @@ class Experiment:
         self.environment["PATH"] = self.programs + os.pathsep + os.environ.get("PATH", "")
         self.program = os.path.join(self.programs, "sluice")
         self.tables, self.pictures, self.notes, self.checks, self.data_lines, self.published_rows, self.comparable = [], [], [], [], [], [], []
+        self.peers, self.used, self._bases = {}, {}, {}
         self.started, self.load = datetime.datetime.now(datetime.timezone.utc), machine.load()
 
     # ---- sizes
@@ -107,24 +137,29 @@ class Experiment:
     def path(self, name):
         return os.path.join(self.work, name)
 
-    def measure(self, command, stdout=None, stdin=None, limit=570, environment=None):
-        """Runs a command to its end; fails with its last words when it fails."""
+    def measure(self, command, stdout=None, stdin=None, limit=None, environment=None):
+        """Runs a command to its end; fails with its last words when it fails, and when it takes longer than `limit` seconds."""
+        limit = limit or self.options.patience
         log = self.path("log")
         start = time.monotonic()
         with open(stdout or os.devnull, "wb") as out, open(log, "wb") as err, open(stdin or os.devnull, "rb") as source:
-            process = subprocess.Popen(command, stdin=source, stdout=out, stderr=err, env=dict(self.environment, **(environment or {})))
+            try:  # a group of its own: nothing of it is left when it takes too long, or this run is ended
+                process = subprocess.Popen(command, stdin=source, stdout=out, stderr=err, env=dict(self.environment, **(environment or {})), start_new_session=True)
+            except OSError as error:
+                raise Failed("%s: %s" % (command[0], error.strerror)) from error
             peak = 0
-            while True:
-                peak = max(peak, resident_peak(process.pid))
-                pid, status, usage = os.wait4(process.pid, os.WNOHANG)
-                if pid:
-                    break
-                if time.monotonic() - start > limit:
-                    process.kill()
-                    os.wait4(process.pid, 0)
-                    process.returncode = -9
-                    raise Failed("longer than %d s: %s" % (limit, " ".join(command)))
-                time.sleep(0.005)
+            try:
+                while True:
+                    peak = max(peak, resident_peak(process.pid))
+                    pid, status, usage = os.wait4(process.pid, os.WNOHANG)
+                    if pid:
+                        break
+                    if time.monotonic() - start > limit:
+                        raise Failed("longer than %d s: %s" % (limit, " ".join(command)))
+                    time.sleep(0.005)
+            except BaseException:
+                ended(process)
+                raise
         wall = time.monotonic() - start
         process.returncode = os.waitstatus_to_exitcode(status)
         with open(log, encoding="utf-8", errors="replace") as file:
@@ -165,14 +200,30 @@ class Experiment:
     def devices(self):
         """(device, None) of each that can be asked for, or (device, the reason why it is skipped)."""
         if not hasattr(self, "_devices"):
-            done = subprocess.run([self.program, "doctor", "--json"], capture_output=True, text=True, env=self.environment, check=False)
+            done = subprocess.run([self.program, "doctor", "--json"], capture_output=True, encoding="utf-8", errors="replace", env=self.environment, check=False)
             findings = json.loads(done.stdout).get("findings", []) if done.stdout.startswith("{") else []
             reason = reason_without_device(findings)
             self._devices = [("cpu", None), ("cuda", reason), ("auto", reason)]
         return self._devices
 
     def peer(self, name):
-        return shutil.which(name, path=self.environment["PATH"])
+        """Where another program is, or None. The page names its version."""
+        found = shutil.which(name, path=self.environment["PATH"])
+        if found:
+            self.peers[name] = found
+        return found
+
+    @contextlib.contextmanager
+    def beside(self, name, table=None):
+        """What is done with another program and with what it writes. Where that fails, a check fails, and the rest of the table goes on."""
+        try:
+            yield
+        except Exception as failure:  # it may write anything  # pylint: disable=broad-except
+            reason = str(failure) if isinstance(failure, Failed) else "what it writes can't be read (%s: %s)" % (type(failure).__name__, failure)
+            if table:
+                table.row(name, "failed: " + " ".join(reason.split("\n")[-1].split())[-100:])
+            print("  %s: %s" % (name, reason), flush=True)
+            self.check(False, "%s ends well, and what it writes can be read" % name)
 
     def tool(self, name):
         """A program of our own that makes or judges data; it is in the build's bin folder."""
@@ -217,22 +268,26 @@ class Experiment:
             # nanopolish 0.14 of Debian can't read svb-zd.
             self.sluice_quietly("simulate", reference, "--reads", reads, "--seed", seed, "--output-prefix", folder + "/reads", "--signal-compression", "none", *extra)
             if plain:
-                with open(folder + "/reads.fq", "wb") as out:
-                    subprocess.run(["gzip", "-dc", folder + "/reads.fastq.gz"], stdout=out, check=True)
-        return self.made("reads-" + name, make)
+                with gzip.open(folder + "/reads.fastq.gz", "rb") as packed, open(folder + "/reads.fq", "wb") as out:
+                    shutil.copyfileobj(packed, out)
+        return self.made("reads-" + name + ("" if reference.startswith(self.sets + os.sep) else "-" + stamp(reference)), make)
 
     def bases(self, path):
-        key = path + ".bases"
-        if not os.path.exists(key):
-            with open(key, "w", encoding="utf-8") as file:
-                file.write(str(bases_of(path)))
-        with open(key, encoding="utf-8") as file:
-            return int(file.read())
+        if path not in self._bases:
+            self._bases[path] = bases_of(path)
+            if self._bases[path] == 0:
+                raise Failed("%s has no bases" % path)
+        return self._bases[path]
 
     def given(self, name):
-        """A file of --data, or None."""
+        """A file or folder of --data, or None; fails where it is empty. The page names it."""
         path = os.path.join(self.options.data, name) if self.options.data else ""
-        return path if path and os.path.exists(path) else None
+        if not path or not os.path.exists(path):
+            return None
+        if os.path.getsize(path) == 0:
+            raise Failed("%s is empty" % path)
+        self.used[name] = path
+        return path
 
     # ---- answers
     def check(self, condition, text):
@@ -240,7 +295,14 @@ class Experiment:
         print("  %s: %s" % ("ok" if condition else "FAILED", text), flush=True)
 
     def same(self, one, other, text):
-        self.check(filecmp.cmp(one, other, shallow=False), text)
+        """Two files of the same bytes, and of more than one line: two empty tables say nothing."""
+        with open(one, "rb") as file:
+            more_than_a_line = next(file, b"") and next(file, b"")
+        self.check(more_than_a_line and filecmp.cmp(one, other, shallow=False), text)
+
+    def broken(self, reason):
+        """Why the experiment did not come to its end; a page of it is not to be cited."""
+        self.check(False, "the experiment comes to its end: " + " ".join(reason.split())[:300])
 
     # ---- the page
     def table(self, *columns):
@@ -272,14 +334,17 @@ class Experiment:
             " " + self.options.remark if self.options.remark else ""), ""]
         lines += ["Machine: %s; %d threads; load %.1f when it began. Commit %s, %s." % (
             machine.describe(), self.threads, self.load, machine.commit(self.options.source), self.started.strftime("%Y-%m-%d")), ""]
+        if self.peers:
+            lines += ["Other programs: %s." % ", ".join("%s %s" % (name, machine.version(path)) for name, path in sorted(self.peers.items())), ""]
+        if self.used:
+            self.data_lines.append("Of --data: %s." % ", ".join("`%s` (%d bytes)" % (name, os.path.getsize(path)) for name, path in sorted(self.used.items())))
         lines += ["Data: " + " ".join(self.data_lines), ""]
         for table in self.tables:
             lines += table.markdown() + [""]
         lines += ["- " + note for note in self.notes] + ([""] if self.notes else [])
         for i, svg in enumerate(self.pictures):
             name = "%s%s.svg" % (stem, "" if i == 0 else "-%d" % (i + 1))
-            with open(os.path.join(out, name), "w", encoding="utf-8") as file:
-                file.write(svg)
+            written(os.path.join(out, name), svg)
             lines += ["![%s](%s)" % (title, name), ""]
         lines += ["## Published", ""]
         published = Table(["figure", "value", "hardware", "source"])
@@ -291,8 +356,7 @@ class Experiment:
         for text, good in self.checks:
             checks.row(text, "ok" if good else "FAILED")
         lines += checks.markdown()
-        with open(os.path.join(out, stem + ".md"), "w", encoding="utf-8") as file:
-            file.write("\n".join(lines) + "\n")
+        written(os.path.join(out, stem + ".md"), "\n".join(lines) + "\n")
         if not self.checks:
             print("  FAILED: this experiment has no check", file=sys.stderr)
         return bool(self.checks) and all(good for _, good in self.checks)

@@ -10,7 +10,7 @@ import subprocess
 
 def _first_line(command):
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        done = subprocess.run(command, capture_output=True, encoding="utf-8", errors="replace", timeout=60, check=False)
     except (OSError, subprocess.TimeoutExpired):
         return ""
     return done.stdout.strip().split("\n")[0] if done.returncode == 0 else ""
@@ -38,7 +38,7 @@ def gpus():
     """Names of the GPUs, as nvidia-smi says them."""
     if not shutil.which("nvidia-smi"):
         return []
-    done = subprocess.run(["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"], capture_output=True, text=True, check=False)
+    done = subprocess.run(["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"], capture_output=True, encoding="utf-8", errors="replace", check=False)
     return [line.strip() for line in done.stdout.split("\n") if line.strip()] if done.returncode == 0 else []
 
 
@@ -49,6 +49,20 @@ def commit(source):
         return os.environ.get("SLUICE_COMMIT", "unknown")
     changed = _first_line(["git", "-C", source, "status", "--porcelain", "--", "core", "plugins", "sdk", "pipelines", "experiments"])
     return found + ("+" if changed else "")
+
+
+def version(program):
+    """What a program says of its release: of --version, else of its usage, as bwa does."""
+    for command in ([program, "--version"], [program]):
+        try:
+            done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", errors="replace", timeout=10, check=False)
+        except (OSError, subprocess.TimeoutExpired):
+            continue
+        text = done.stdout + done.stderr
+        found = re.search(r"version:? *(v?\d[\w.+-]*)", text, re.I) or (re.search(r"(?:^| )(v?\d+\.\d[\w.+-]*)", text, re.M) if done.returncode == 0 else None)
+        if found:
+            return found[1]
+    return "(says no version)"
 
 
 def load():

@@ -42,3 +42,9 @@ def judge(paf, truth_path):
             right += good
             sure_and_wrong += not good and int(cells[11]) >= 10
     return len(seen), right, sure_and_wrong, len(truth)
+
+
+def good_places(paf, truth_path):
+    """Whether 98 of 100 reads are mapped, 98 of 100 of these to where they are from, and at most one of 100 elsewhere although it is rated as sure."""
+    mapped, right, sure_and_wrong, count = judge(paf, truth_path)
+    return count > 0 and mapped >= 0.98 * count and right >= 0.98 * mapped and sure_and_wrong <= 0.01 * count

@@ -2,6 +2,7 @@
 # SPDX-FileCopyrightText: The sluice authors
 """Plots as SVG, written by hand: bars, stacked bars and lines, in light and dark."""
 
+import math
 from xml.sax.saxutils import escape
 
 # Plain classes: viewers of SVG that are no browsers know no variables.
@@ -38,6 +39,13 @@ def figure(number):
     while abs(number) < 10 ** (1 - digits) and digits < 6:
         digits += 1
     return "%.*f" % (digits, number)
+
+
+def round_scale(least, most, parts=4):
+    """Ends and step of a scale that holds both numbers, of round numbers, with about so many parts."""
+    power = 10 ** math.floor(math.log10((most - least) / parts))
+    step = next(power * factor for factor in (1, 2, 2.5, 5, 10) if power * factor * parts >= (most - least) * 0.999)
+    return math.floor(least / step + 1e-9) * step, math.ceil(most / step - 1e-9) * step, step
 
 
 def _frame(title, height, parts):
@@ -84,17 +92,17 @@ def stacked(title, rows, series):
 
 def lines(title, x_name, y_name, series, least=None, most=None):
     """series: (name, [(x, y)]); x is evenly spaced by its order, as lengths are that double."""
-    left, right, top, bottom, height = 70, 180, 48, 50, 360
+    left, right, top, bottom, height = 70, max([180] + [24 + 7 * len(name) for name, _ in series]), 48, 50, 360
     places = sorted({x for _, points in series for x, _ in points})
     numbers = [y for _, points in series for _, y in points] or [0, 1]
     least = min(numbers) if least is None else least
     most = max(numbers) if most is None else most
-    most = most if most > least else least + 1
+    least, most, step = round_scale(least, most if most > least else least + 1)
     at_x = lambda x: left + (WIDTH - left - right) * (places.index(x) / max(len(places) - 1, 1))
     at_y = lambda y: top + (height - top - bottom) * (most - y) / (most - least)
     parts = []
-    for i in range(5):
-        value = least + (most - least) * i / 4
+    for i in range(round((most - least) / step) + 1):
+        value = least + i * step
         parts.append('<line x1="%d" x2="%d" y1="%.1f" y2="%.1f" class="rule"/>' % (left, WIDTH - right, at_y(value), at_y(value)))
         parts.append('<text class="small" x="%d" y="%.1f" text-anchor="end">%s</text>' % (left - 8, at_y(value) + 4, figure(float(value))))
     for x in places:

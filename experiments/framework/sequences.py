@@ -8,7 +8,7 @@ import gzip
 def opened(path):
     with open(path, "rb") as file:
         packed = file.read(2) == b"\x1f\x8b"
-    return gzip.open(path, "rt") if packed else open(path, encoding="utf-8")
+    return gzip.open(path, "rt", encoding="utf-8") if packed else open(path, encoding="utf-8")
 
 
 def sequences(path):

@@ -2,8 +2,11 @@
 # SPDX-FileCopyrightText: The sluice authors
 """Maximal exact matches of five sets of reads, by least length (GPUseed's tables)."""
 
+import os
+
 from framework import plot
 from framework.exact_matches import missing_matches, wrong_matches
+from framework.sequences import sequences
 from gpuseed import published
 
 TITLE = "GPUseed: maximal exact matches by read length and least length"
@@ -17,14 +20,14 @@ def inputs(e):
     for length in e.pick((2000, 10000), (1000, 2000, 5000, 10000, 30000), (1000, 2000, 5000, 10000, 30000)):
         sets.append(("%d b" % length, e.simulated("seeding-%d" % length, reference, max(total // length, 1), seed=length, signal=False, plain=True, mean_length=length, error_rate=0.13,
                                                   length_distribution="fixed")))
-    e.data("%.2f Mbases a set of simulated reads with 13 %% errors, of one length each, against %.1f Mbases of random bases. The paper has PacBio reads; which sets: not found."
-           % (total / 1e6, e.bases(reference) / 1e6))
+    e.data("%.2f Mbases a set of simulated reads with 13 %% errors, of one length each, against %.1f Mbases of %s. The paper has PacBio reads; which sets: not found."
+           % (total / 1e6, e.bases(reference) / 1e6, "--data" if e.used else "random bases"))
     return reference, sets
 
 
 def run(e):
     reference, sets = inputs(e)
-    table = e.table("reads, least length, program", "wall s", "CPU s", "peak MB", "Mbases per CPU s", "CPU s over sluice's on the CPU")
+    table = e.table("reads, least length, program", "wall s", "CPU s", "peak MB", "Mbases per CPU s", "CPU s over sluice's on the CPU", "over sluice's with its index")
     curves = {}
     index = e.path("index")
     for name, folder in sets:
@@ -46,12 +49,24 @@ def run(e):
                 if device != "cpu":
                     e.same(e.path("cpu.txt"), output, title + "matches of %s are those of cpu" % device)
             if e.peer("mummer"):
-                run = e.median(lambda: e.measure(["mummer", "-maxmatch", "-b", "-l", str(least), reference, reads_as_fasta(e, folder)], stdout=e.path("mummer.txt")))
-                table.row(title + "mummer", run.wall, run.cpu, run.megabytes, bases / 1e6 / run.cpu, run.cpu / cpu.cpu)
-                if least == 16:
-                    curves.setdefault("mummer, with its index", []).append((int(name.split()[0]), bases / 1e6 / run.cpu))
-                ordered = lambda path: sorted(" ".join(line.split()) for line in open(path, encoding="utf-8"))
-                e.check(ordered(e.path("mummer.txt")) == ordered(e.path("cpu.txt")), title + "the matches are mummer's")
+                with e.beside(title + "mummer", table):
+                    # What mummer's seconds can be held beside: a run that makes its index, too.
+                    whole = e.sluice("seed", reference, reads, "--text", "forward", "--format", "mummer", "--definition", 1, "--min-length", least, "--output", e.path("whole.txt"))
+                    table.row(title + "sluice, cpu, index included", whole.wall, whole.cpu, whole.megabytes, bases / 1e6 / whole.cpu, whole.cpu / cpu.cpu, 1.0)
+                    e.same(e.path("cpu.txt"), e.path("whole.txt"), title + "the same matches with an index that was saved")
+                    run = e.median(lambda: e.measure(["mummer", "-maxmatch", "-b", "-l", str(least), reference, reads_as_fasta(e, folder)], stdout=e.path("mummer.txt")))
+                    table.row(title + "mummer", run.wall, run.cpu, run.megabytes, bases / 1e6 / run.cpu, run.cpu / cpu.cpu, run.cpu / whole.cpu)
+                    if least == 16:
+                        curves.setdefault("sluice, index included", []).append((int(name.split()[0]), bases / 1e6 / whole.cpu))
+                        curves.setdefault("mummer, with its index", []).append((int(name.split()[0]), bases / 1e6 / run.cpu))
+                    e.check(match_lines(e.path("mummer.txt")) == match_lines(e.path("cpu.txt")), title + "the matches are mummer's")
+            if gpuseed_runs(e):  # definition 2, both strands; it prints nothing without -p, which its seconds would hold
+                with e.beside(title + "GPUseed", table):
+                    if not os.path.exists(e.path("gpuseed.made")):
+                        e.measure(["sh", "-c", 'cd "$1" && ./build_index.sh -p "$2" "$3"', "sh", os.path.dirname(os.path.realpath(e.peer("seed_gen.exe"))), e.path("gpuseed"), os.path.realpath(reference)],
+                                  stdout=e.path("gpuseed.made"))
+                    run = e.median(lambda: e.measure(["seed_gen.exe", "-k", str(least), e.path("gpuseed"), reads_as_fasta(e, folder)], stdout=e.path("gpuseed.txt")))
+                    table.row(title + "GPUseed", run.wall, run.cpu, run.megabytes, bases / 1e6 / run.cpu, run.cpu / cpu.cpu)
         wrong, looked = wrong_matches(e.path("cpu.txt"), reference, reads, least)
         e.check(looked > 0 and wrong == 0, "%s: the first matches (at most 20,000) are maximal exact matches of the sequences" % name)
     if e.size == "tiny":
@@ -60,19 +75,28 @@ def run(e):
     for device, reason in e.devices():
         if reason:
             e.note("sluice, %s: skipped: %s." % (device, reason))
-    for program in ("mummer", "GPUseed"):
-        if not e.peer(program):
-            e.note("%s: not installed." % program)
-    e.note("sluice reads an index that was saved before; mummer makes its own in each run, which its seconds hold.")
+    if not e.peer("mummer"):
+        e.note("mummer: not installed.")
+    if not gpuseed_runs(e):
+        e.note("GPUseed: %s." % ("there, but no CUDA device" if e.peer("seed_gen.exe") else "not installed"))
+    e.note("`sluice, cpu`, `cuda` and `auto` read an index that was saved before; mummer makes its own in each run, so that its seconds are comparable with the rows `index included` only (last column).")
     e.picture(plot.lines("Maximal exact matches of at least 16 bases", "bases a read", "Mbases per CPU second", list(curves.items()), least=0))
     published.seeding(e)
     e.compare("mummer's rows are of the same files on this machine; it has one thread and no index on disk. GPUseed has no CPU path, and its published times are of its own sets.")
 
 
+def gpuseed_runs(e):
+    return e.peer("seed_gen.exe") and not e.devices()[1][1]
+
+
+def match_lines(path):
+    """Lines of mummer's table in no order, without what only sets its columns."""
+    with open(path, encoding="utf-8") as lines:
+        return sorted(" ".join(line.split()) for line in lines)
+
+
 def reads_as_fasta(e, folder):
     path = folder + "/reads.fa"
-    from framework.sequences import sequences
-    import os
     if not os.path.exists(path):
         with open(path + ".part", "w", encoding="utf-8") as out:
             out.writelines(">%s\n%s\n" % record for record in sequences(folder + "/reads.fq"))

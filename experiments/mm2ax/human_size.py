@@ -5,10 +5,10 @@
 import os
 
 from framework import plot
-from framework.places import judge, write_truth
+from framework.places import good_places, write_truth
 from mm2ax import published
 
-TITLE = "mm2-ax: a reference of human size"
+TITLE = "mm2-ax: a reference as large as the human genome (small: a sixtieth of it)"
 
 
 def run(e):
@@ -20,6 +20,7 @@ def run(e):
     e.data("%d contigs of %d Mb with repeats, 41 %% GC (the human genome has 24 of 46 to 248 Mb), and %.0f Mbases of simulated reads of 10 kb with 8 %% errors."
            % (contigs, os.path.getsize(reference) // contigs // 1000000, bases / 1e6))
     table = e.table("run", "wall s", "CPU s", "peak MB")
+    write_truth(e, folder + "/reads.bam", e.path("truth.tsv"))
     index, bars = e.path("index"), []
     memory = e.pick("1GiB", "4GiB", "24GiB")
     made = e.measure([e.program, "index", reference, "-o", index, "--threads", str(e.threads), "--memory", memory, "--quiet", "--device", "cpu"])
@@ -34,16 +35,16 @@ def run(e):
         if device != "cpu":
             e.same(e.path("cpu.paf"), e.path(device + ".paf"), "lines of %s are those of cpu" % device)
     if e.peer("minimap2"):
-        made = e.measure(["minimap2", "-x", "map-ont", "-I", "8G", "-t", str(e.threads), "-d", e.path("mmi"), reference])
-        table.row("minimap2: index", made.wall, made.cpu, made.megabytes)
-        run = e.measure(["minimap2", "-x", "map-ont", "-t", str(e.threads), e.path("mmi"), reads], stdout=e.path("theirs.paf"))
-        table.row("minimap2: mapping with the index", run.wall, run.cpu, run.megabytes)
-        bars.append(("minimap2", run.cpu))
+        with e.beside("minimap2", table):
+            made = e.measure(["minimap2", "-x", "map-ont", "-I", "8G", "-t", str(e.threads), "-d", e.path("mmi"), reference])
+            table.row("minimap2: index", made.wall, made.cpu, made.megabytes)
+            run = e.median(lambda: e.measure(["minimap2", "-x", "map-ont", "-t", str(e.threads), e.path("mmi"), reads], stdout=e.path("theirs.paf")))
+            table.row("minimap2: mapping with the index", run.wall, run.cpu, run.megabytes)
+            bars.append(("minimap2", run.cpu))
+            e.check(good_places(e.path("theirs.paf"), e.path("truth.tsv")), "minimap2's lines are of the same reads: 98 of 100 lie where they are from")
     else:
         e.not_installed(table, "minimap2")
-    write_truth(e, folder + "/reads.bam", e.path("truth.tsv"))
-    mapped, right, sure_and_wrong, count = judge(e.path("cpu.paf"), e.path("truth.tsv"))
-    e.check(mapped >= 0.98 * count and right >= 0.98 * mapped and sure_and_wrong <= 0.01 * count, "98 of 100 reads lie where they are from")
+    e.check(good_places(e.path("cpu.paf"), e.path("truth.tsv")), "98 of 100 reads lie where they are from")
     e.picture(plot.bars("Mapping with the index at hand", "CPU seconds", bars))
     published.mapping(e)
     e.compare("minimap2's rows are its default heuristics, on the same files and machine. The size small is a sixtieth of the human genome; full has its size.")

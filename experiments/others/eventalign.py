@@ -43,15 +43,16 @@ def run(e):
     reads_named = {read for read, _ in ours}
     e.check(len(reads_named) >= 0.95 * e.pick(20, 120, 4000) and len(ours) > 0.5 * bases, "19 of 20 reads have events, and most bases do")
     if e.peer("nanopolish"):
-        e.measure(["nanopolish", "index", "--slow5", folder + "/reads.blow5", reads])
-        run = e.median(lambda: e.measure(["nanopolish", "eventalign", "-t", str(e.threads), "--print-read-names", "-r", reads, "-b", folder + "/reads.bam", "-g", reference], stdout=e.path("nanopolish.tsv")))
-        table.row("nanopolish", run.wall, run.cpu, run.megabytes, run.cpu / cpu.cpu)
-        bars.append(("nanopolish", bases / 1e6 / run.cpu))
-        theirs = places(e.path("nanopolish.tsv"))
-        both = ours.keys() & theirs.keys()
-        alike = sum(ours[k] == theirs[k] for k in both) / max(len(both), 1)
-        e.note("nanopolish: %.2f %% of the events of either are in both tables, %.2f %% of these at the same place; its built-in model is another one." % (100 * len(both) / max(len(ours.keys() | theirs.keys()), 1), 100 * alike))
-        e.check(len(both) > 0.9 * len(ours) and alike > 0.9, "nine of ten events lie where nanopolish puts them")
+        with e.beside("nanopolish", table):
+            e.measure(["nanopolish", "index", "--slow5", folder + "/reads.blow5", reads])
+            run = e.median(lambda: e.measure(["nanopolish", "eventalign", "-t", str(e.threads), "--print-read-names", "-r", reads, "-b", folder + "/reads.bam", "-g", reference], stdout=e.path("nanopolish.tsv")))
+            table.row("nanopolish", run.wall, run.cpu, run.megabytes, run.cpu / cpu.cpu)
+            bars.append(("nanopolish", bases / 1e6 / run.cpu))
+            theirs = places(e.path("nanopolish.tsv"))
+            both = ours.keys() & theirs.keys()
+            alike = sum(ours[k] == theirs[k] for k in both) / max(len(both), 1)
+            e.note("nanopolish: %.2f %% of the events of either are in both tables, %.2f %% of these at the same place; its built-in model is another one." % (100 * len(both) / max(len(ours.keys() | theirs.keys()), 1), 100 * alike))
+            e.check(len(both) > 0.9 * len(ours) and alike > 0.9, "nine of ten events lie where nanopolish puts them")
     else:
         e.not_installed(table, "nanopolish")
     e.picture(plot.bars("eventalign", "Mbases per CPU second", bars))

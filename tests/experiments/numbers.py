@@ -14,7 +14,8 @@ change = sys.argv[2:] == ["change"]
 problems, links = [], 0
 LINK = re.compile(r'\[([^\]]+)\]\(([^)\s]+)\s+"([^"]*)"\)')
 # A number with a unit, or 'times': what somebody has measured. Versions, options and names of presets have none.
-FIGURE = re.compile(r"(?<![\w.\-])\d[\d,.]*\s*(?:times|x\b|%|[GMk]B\b|[GMk]?bases/s|[GMT]cells/s|(?:CPU )?seconds|ms\b|s\b|reads/s|windows/s)")
+FIGURE = re.compile(r"(?<![\w.\-])\d[\d,.]*\s*(?:thousand |million )?(?:times|x\b|%|per cent\b|[GMk]i?B\b|[GMk]?bases/s|[GMT]cells/s|(?:CPU )?(?:seconds|s)\b|ms\b|minutes|hours|reads/s|windows/s|anchors/s)"
+                    r"|\b(?:[Tt]wice|(?:[Tt]wo|[Tt]hree|[Ff]our|[Ff]ive|[Tt]en) times)\b")
 
 
 def tables(path):
@@ -71,15 +72,15 @@ for page in ("docs/comparison.md", "README.md"):
         with open(os.path.join(source, page), "w", encoding="utf-8") as file:
             file.write("\n".join(all_lines))
 
-# A page of an experiment with a failed check is not to be cited, nor one that nobody can make again.
+# A page of an experiment with a failed check or none is not to be cited, nor one that nobody can make again.
 folder = os.path.join(source, "docs", "experiments")
 for name in sorted(os.listdir(folder)):
     if not name.endswith(".md") or name == "README.md":
         continue
     with open(os.path.join(folder, name), encoding="utf-8") as file:
         text = file.read()
-    if "| FAILED |" in text:
-        problems.append(f"docs/experiments/{name}: a check failed")
+    if "| FAILED |" in text or "| ok |" not in text:
+        problems.append(f"docs/experiments/{name}: a check failed, or there is none")
     command = re.search(r"`experiments/run (\w+) (\w+) --size \w+`", text)
     if not command or not os.path.exists(os.path.join(source, "experiments", command[1], command[2] + ".py")):
         problems.append(f"docs/experiments/{name}: the command that makes it is not there")

@@ -47,7 +47,8 @@ python3 "$work/judge.py" "$source" "$work" || fail "the judges"
 # A number that a table does not have is found, and a figure without a table.
 mkdir -p "$work/tree/docs/experiments" "$work/tree/experiments/p"
 touch "$work/tree/experiments/p/t.py" "$work/tree/README.md"
-printf '`experiments/run p t --size small`\n\n| program | CPU s |\n|---|---|\n| a | 12.5 |\n' >"$work/tree/docs/experiments/p-t.md"
+page() { printf '`experiments/run p t --size small`\n\n| program | CPU s |\n|---|---|\n| a | 12.5 |\n\n| check | result |\n|---|---|\n%s' "$1" >"$work/tree/docs/experiments/p-t.md"; }
+page $'| right | ok |\n'
 said() { python3 "$source/tests/experiments/numbers.py" "$work/tree" >"$work/said" || true; grep -q "$1" "$work/said" || { cat "$work/said"; fail "nobody says '$1'"; }; }
 echo '[12.5](experiments/p-t.md "a: CPU s")' >"$work/tree/docs/comparison.md"
 said '1 figures looked up, 0 problems'
@@ -55,6 +56,12 @@ echo '[13.5](experiments/p-t.md "a: CPU s")' >"$work/tree/docs/comparison.md"
 said "'13.5' is 12.5"
 echo '[12.5](experiments/p-t.md "b: CPU s")' >"$work/tree/docs/comparison.md"
 said "has no 'b: CPU s'"
-echo 'It is 3 times as fast.' >"$work/tree/docs/comparison.md"
-said "has no command that makes it"
+for claim in 'It is 3 times as fast.' 'It takes 12 CPU s.' 'It makes 61 thousand windows/s.' 'It is twice as fast.' 'Of 90 per cent.'; do
+  echo "$claim" >"$work/tree/docs/comparison.md"
+  said "has no command that makes it"
+done
+for checks in '' $'| right | ok |\n| also | FAILED |\n'; do
+  page "$checks"
+  said "a check failed, or there is none"
+done
 echo "all good"

@@ -3,6 +3,7 @@
 // For the sweep `consensus`: windows that are unkind to a partial order alignment, and what libspoa makes of windows.
 //   spoa_windows make SEED COUNT                     windows on standard output
 //   spoa_windows solve TYPE M N G E Q C <WINDOWS     consensus and rows of the alignment, as FASTA: >NAME, then >NAME/ROW for each
+//   spoa_windows consensus TYPE M N G E Q C <WINDOWS the same without the rows
 // TYPE: global, local or semi_global; M, N: scores of equal and other letters; G, E, Q, C: of gaps (spoa's -g, -e, -q, -c).
 
 #include <algorithm>
@@ -63,7 +64,7 @@ void make(std::uint64_t seed, std::uint64_t count) {
   }
 }
 
-int solve(char** arguments) {
+int solve(char** arguments, bool with_rows) {
   const std::string type = arguments[0];
   const auto score = [&](int i) { return static_cast<std::int8_t>(std::stoi(arguments[i])); };
   const auto engine = spoa::AlignmentEngine::Create(type == "global"  ? spoa::AlignmentType::kNW
@@ -85,6 +86,7 @@ int solve(char** arguments) {
       graph.AddAlignment(alignment, sequence);
     }
     std::cout << '>' << name << '\n' << graph.GenerateConsensus() << '\n';
+    if (!with_rows) continue;
     std::size_t row = 0;
     for (const std::string& aligned : graph.GenerateMultipleSequenceAlignment()) std::cout << '>' << name << '/' << row++ << '\n' << aligned << '\n';
   }
@@ -98,10 +100,10 @@ int main(int count, char** arguments) {
   const std::string what = count > 1 ? arguments[1] : "";
   if (what == "make" && count == 4) {
     make(std::stoull(arguments[2]), std::stoull(arguments[3]));
-  } else if (what == "solve" && count == 9) {
-    return solve(arguments + 2);
+  } else if ((what == "solve" || what == "consensus") && count == 9) {
+    return solve(arguments + 2, what == "solve");
   } else {
-    std::cerr << "spoa_windows make SEED COUNT | solve TYPE M N G E Q C <WINDOWS\n";
+    std::cerr << "spoa_windows make SEED COUNT | solve|consensus TYPE M N G E Q C <WINDOWS\n";
     return 2;
   }
   return std::cout.flush() ? 0 : 1;
