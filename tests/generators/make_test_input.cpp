@@ -29,7 +29,7 @@ NoisyReads noisy_reads(const Numbers& n) {
   return {.seed = n[0], .genome_bases = n[1], .reads = n[2], .mean_bases = n[3], .errors_per_million = n[4]};
 }
 
-constexpr std::array<Kind, 21> kinds = {{
+constexpr std::array<Kind, 24> kinds = {{
     {"windows", "SEED COUNT", [](const Numbers& n) { write_windows(std::cout, n[0], n[1]); }},
     {"window_class", "SEED WINDOWS LEAST_COPIES MOST_COPIES LEAST_BASES MOST_BASES ERRORS_PER_MILLION",
      [](const Numbers& n) {
@@ -40,9 +40,10 @@ constexpr std::array<Kind, 21> kinds = {{
     {"mapping_reads", "SEED READS ERRORS_PER_MILLION", [](const Numbers& n) { write_mapping_reads(std::cout, n[0], n[1], n[2]); }},
     {"rearranged_genome", "SEED", [](const Numbers& n) { write_rearranged_genome(std::cout, n[0]); }},
     {"rearranged_reads", "SEED READS ERRORS_PER_MILLION", [](const Numbers& n) { write_rearranged_reads(std::cout, n[0], n[1], n[2]); }},
-    {"spliced_genome", "SEED", [](const Numbers& n) { write_spliced_genome(std::cout, n[0]); }},
-    {"spliced_reads", "SEED READS ERRORS_PER_MILLION", [](const Numbers& n) { write_spliced_reads(std::cout, n[0], n[1], n[2]); }},
-    {"spliced_junctions", "SEED", [](const Numbers& n) { write_spliced_junctions(std::cout, n[0]); }},
+    {"spliced_genome", "SEED GENES", [](const Numbers& n) { write_spliced_genome(std::cout, n[0], n[1]); }},
+    {"spliced_reads", "SEED GENES READS ERRORS_PER_MILLION", [](const Numbers& n) { write_spliced_reads(std::cout, n[0], n[1], n[2], n[3]); }},
+    {"spliced_junctions", "SEED GENES", [](const Numbers& n) { write_spliced_junctions(std::cout, n[0], n[1]); }},
+    {"spliced_transcripts", "SEED GENES", [](const Numbers& n) { write_spliced_transcripts(std::cout, n[0], n[1]); }},
     {"hostile_genome", "SEED BASES", [](const Numbers& n) { write_hostile_genome(std::cout, n[0], n[1]); }},
     {"hostile_reads", "SEED BASES", [](const Numbers& n) { write_hostile_reads(std::cout, n[0], n[1]); }},
     {"noisy_reads", "SEED GENOME_BASES READS MEAN_BASES ERRORS_PER_MILLION",
@@ -52,6 +53,8 @@ constexpr std::array<Kind, 21> kinds = {{
     {"odd_signal", "SEED", [](const Numbers& n) { write_odd_signal(std::cout, n[0]); }},
     {"one_long_read", "SEED ERRORS_PER_LINE", [](const Numbers& n) { write_one_long_read(std::cin, std::cout, n[0], n[1]); }},
     {"modified_reads", "SEED", [](const Numbers& n) { write_modified_reads(std::cin, std::cout, n[0]); }},
+    {"m6a_reads", "SEED", [](const Numbers& n) { write_m6a_reads(std::cin, std::cout, n[0]); }},
+    {"m6a_shares", "SEED", [](const Numbers& n) { write_m6a_shares(std::cout, n[0]); }},
     {"unaligned", "", [](const Numbers&) { write_unaligned(std::cin, std::cout); }},
     {"odd_alignments", "SEED RECORDS", [](const Numbers& n) { write_odd_alignments(std::cout, n[0], n[1]); }},
     {"shuffled_lines", "SEED", [](const Numbers& n) { write_shuffled_lines(std::cin, std::cout, n[0]); }},

@@ -41,6 +41,22 @@ bool is_of_alignment(std::string_view tag) {
   return std::any_of(names.begin(), names.end(), [&](std::string_view name) { return tag.starts_with(name); });
 }
 
+// DRACH: D = A, G, T; R = A, G; H = A, C, T.
+constexpr std::size_t drach_bases = 5, drach_a = 2;
+bool is_drach(std::string_view word) {
+  constexpr std::array<std::string_view, drach_bases> letters = {"AGT", "AG", "A", "C", "ACT"};
+  for (std::size_t i = 0; i < letters.size(); ++i)
+    if (letters[i].find(word[i]) == std::string_view::npos) return false;
+  return true;
+}
+
+// Of the molecules with this word, in percent.
+std::uint64_t share_of(std::uint64_t seed, std::string_view word) {
+  std::uint64_t number = 0;
+  for (const char base : word) number = 4 * number + std::string_view("ACGT").find(base);
+  return 10 * random_numbers(seed, number).below(11);
+}
+
 std::vector<std::string> fields_of(const std::string& line) {
   std::vector<std::string> fields;
   for (std::size_t begin = 0; begin <= line.size();) {
@@ -70,6 +86,45 @@ void write_modified_reads(std::istream& fastq, std::ostream& out, std::uint64_t 
     }
     out << '\n';
   }
+}
+
+void write_m6a_reads(std::istream& fastq, std::ostream& out, std::uint64_t seed) {
+  out << "@HD\tVN:1.6\tSO:unknown\n";
+  std::string head, bases, plus, qualities;
+  for (std::uint64_t read = 0; std::getline(fastq, head) && std::getline(fastq, bases) && std::getline(fastq, plus) && std::getline(fastq, qualities);
+       ++read) {
+    Random random = random_numbers(seed + 1, read);
+    Tags tags{.positions = read % 4 == 3 ? "A+a?" : "A+a.", .probabilities = ""};
+    std::size_t skipped = 0;
+    for (std::size_t at = 0; at < bases.size(); ++at) {
+      if (bases[at] != 'A') continue;
+      const bool has_word = at >= drach_a && at - drach_a + drach_bases <= bases.size();
+      const std::string_view word = has_word ? std::string_view(bases).substr(at - drach_a, drach_bases) : std::string_view();
+      if (!has_word || !is_drach(word)) {
+        ++skipped;
+        continue;
+      }
+      tags.positions += ',' + std::to_string(skipped);
+      skipped = 0;
+      const bool is_modified = chance(random, 10'000 * share_of(seed, word)), is_unsure = random.below(8) == 0;
+      tags.probabilities += ',' + std::to_string((is_unsure ? 100 : is_modified ? 200 : 0) + random.below(56));
+    }
+    const std::vector<std::string> fields = fields_of(head.substr(1));
+    out << fields[0].substr(0, fields[0].find(' ')) << "\t4\t*\t0\t0\t*\t*\t0\t0\t" << bases << '\t' << qualities << "\tMM:Z:" << tags.positions
+        << ';';
+    if (!tags.probabilities.empty()) out << "\tML:B:C" << tags.probabilities;
+    for (std::size_t i = 1; i < fields.size(); ++i) out << '\t' << fields[i];
+    out << '\n';
+  }
+}
+
+void write_m6a_shares(std::ostream& out, std::uint64_t seed) {
+  for (const char d : {'A', 'G', 'T'})
+    for (const char r : {'A', 'G'})
+      for (const char h : {'A', 'C', 'T'}) {
+        const std::string word = {d, r, 'A', 'C', h};
+        out << word << '\t' << share_of(seed, word) << '\n';
+      }
 }
 
 void write_unaligned(std::istream& sam, std::ostream& out) {

@@ -13,8 +13,6 @@
 namespace sluice::test_input {
 namespace {
 
-constexpr std::size_t genes_of_genome = 24;
-
 struct Interval {
   std::size_t begin, end;
 };
@@ -36,11 +34,11 @@ IntronEnds random_ends(Random& random) {
 }
 
 // Genes on both strands, 400 bases and more apart; every sixth has a copy without introns further on.
-Genome make_genome(std::uint64_t seed) {
+Genome make_genome(std::uint64_t seed, std::size_t genes) {
   Random random = random_numbers(seed, 0);
   Genome genome;
   const auto add_random = [&](std::size_t least) { genome.bases += random_bases(random, least + random.below(1500)); };
-  for (std::size_t number = 0; number < genes_of_genome; ++number) {
+  for (std::size_t number = 0; number < genes; ++number) {
     add_random(400);
     Gene gene;
     std::string bases, transcript;
@@ -76,22 +74,48 @@ Genome make_genome(std::uint64_t seed) {
   return genome;
 }
 
-}  // namespace
-
-void write_spliced_genome(std::ostream& out, std::uint64_t seed) {
-  const Genome genome = make_genome(seed);
-  out << ">genome\n";
-  for (std::size_t at = 0; at < genome.bases.size(); at += 80) out << std::string_view(genome.bases).substr(at, 80) << '\n';
+void write_lines(std::ostream& out, std::string_view bases) {
+  for (std::size_t at = 0; at < bases.size(); at += 80) out << bases.substr(at, 80) << '\n';
 }
 
-void write_spliced_reads(std::ostream& out, std::uint64_t seed, std::size_t reads, std::uint64_t errors_per_million) {
-  const Genome genome = make_genome(seed);
+// Of these exons, from 5' to 3'.
+std::string transcript(const Genome& genome, const std::vector<Interval>& exons, bool reverse) {
+  std::string text;
+  for (const Interval& exon : exons) text += genome.bases.substr(exon.begin, exon.end - exon.begin);
+  return reverse ? reverse_complement(text) : text;
+}
+
+}  // namespace
+
+void write_spliced_genome(std::ostream& out, std::uint64_t seed, std::size_t genes) {
+  out << ">genome\n";
+  write_lines(out, make_genome(seed, genes).bases);
+}
+
+void write_spliced_transcripts(std::ostream& out, std::uint64_t seed, std::size_t genes) {
+  const Genome genome = make_genome(seed, genes);
+  for (std::size_t number = 0; number < genome.genes.size(); ++number) {
+    const Gene& gene = genome.genes[number];
+    const auto write = [&](std::string_view isoform, const std::vector<Interval>& exons) {
+      out << ">gene" << number << isoform << " genome:" << (gene.reverse ? '-' : '+');
+      for (std::size_t exon = 0; exon < exons.size(); ++exon) out << (exon == 0 ? ':' : ',') << exons[exon].begin << '-' << exons[exon].end;
+      out << '\n';
+      write_lines(out, transcript(genome, exons, gene.reverse));
+    };
+    write(".1", gene.exons);
+    if (number % 4 != 3 || gene.exons.size() < 3) continue;
+    std::vector<Interval> fewer = gene.exons;
+    fewer.erase(fewer.begin() + 1);
+    write(".2", fewer);
+  }
+}
+
+void write_spliced_reads(std::ostream& out, std::uint64_t seed, std::size_t genes, std::size_t reads, std::uint64_t errors_per_million) {
+  const Genome genome = make_genome(seed, genes);
   for (std::size_t number = 0; number < reads; ++number) {
     Random random = random_numbers(seed, 1 + number);
     const Gene& gene = genome.genes[random.below(genome.genes.size())];
-    std::string text;
-    for (const Interval& exon : gene.exons) text += genome.bases.substr(exon.begin, exon.end - exon.begin);
-    if (gene.reverse) text = reverse_complement(text);
+    std::string text = transcript(genome, gene.exons, gene.reverse);
     if (number % 3 == 1) text.erase(0, random.below(text.size() / 2));
     const std::size_t tail = random.below(40);
     text += std::string(tail, 'A');
@@ -101,8 +125,8 @@ void write_spliced_reads(std::ostream& out, std::uint64_t seed, std::size_t read
   }
 }
 
-void write_spliced_junctions(std::ostream& out, std::uint64_t seed) {
-  const Genome genome = make_genome(seed);
+void write_spliced_junctions(std::ostream& out, std::uint64_t seed, std::size_t genes) {
+  const Genome genome = make_genome(seed, genes);
   std::size_t number = 0;
   for (const Gene& gene : genome.genes)
     for (std::size_t exon = 1; exon < gene.exons.size(); ++exon, ++number) {

@@ -39,10 +39,13 @@ void write_rearranged_genome(std::ostream& out, std::uint64_t seed);
 void write_rearranged_reads(std::ostream& out, std::uint64_t seed, std::size_t reads, std::uint64_t errors_per_million);
 
 // A genome with genes on both strands (FASTA), with introns of 60 to 6,500 bases of all kinds of ends; reads of the transcripts (FASTA), along them
-// and against them in turn, some without their beginning, with tails of A; and the introns as BED, every fifth a little beside its place.
-void write_spliced_genome(std::ostream& out, std::uint64_t seed);
-void write_spliced_reads(std::ostream& out, std::uint64_t seed, std::size_t reads, std::uint64_t errors_per_million);
-void write_spliced_junctions(std::ostream& out, std::uint64_t seed);
+// and against them in turn, some without their beginning, with tails of A; the introns as BED, every fifth a little beside its place; and the
+// transcripts (FASTA), along which ones run: every fourth gene of three exons and more has a second one without its second exon. Their headers say
+// strand and exons, as `>gene7.2 genome:-:1200-1350,1700-1900` (0-based, end exclusive).
+void write_spliced_genome(std::ostream& out, std::uint64_t seed, std::size_t genes);
+void write_spliced_reads(std::ostream& out, std::uint64_t seed, std::size_t genes, std::size_t reads, std::uint64_t errors_per_million);
+void write_spliced_junctions(std::ostream& out, std::uint64_t seed, std::size_t genes);
+void write_spliced_transcripts(std::ostream& out, std::uint64_t seed, std::size_t genes);
 
 // A genome of so many bases (FASTA) and more, with runs of A and of AC, a satellite of 500 copies and a tandem repeat of 100, and single reads of it
 // (FASTA) that are hard to align: nearly all of it over a deletion of a tenth, 100 kb of N, of one base, of short and long repeats.
@@ -71,6 +74,11 @@ void write_one_long_read(std::istream& fasta, std::ostream& out, std::uint64_t s
 // FASTQ as unaligned SAM whose reads carry what dorado writes: RG, qs, mv (a list with about a value per base), and, of four reads in five, MM, ML,
 // MN: 5mC and 5hmC together and 6mA, with bases without a call, and reads without any.
 void write_modified_reads(std::istream& fastq, std::ostream& out, std::uint64_t seed);
+// FASTQ of direct RNA as unaligned SAM with calls of m6A at DRACH words of the reads, beside the tags that the comments have. Of each word another
+// share of the molecules is modified: `write_m6a_shares` writes it (a line a word: word, share in percent). Every eighth call or so is unsure (0.4 to
+// 0.6); what is not called is not modified (`A+a.`), or unknown in every fourth read (`A+a?`).
+void write_m6a_reads(std::istream& fastq, std::ostream& out, std::uint64_t seed);
+void write_m6a_shares(std::ostream& out, std::uint64_t seed);
 // Records of SAM as they were before they were aligned: first ones only, in sequencing orientation, with their tags but those of the alignment.
 void write_unaligned(std::istream& sam, std::ostream& out);
 

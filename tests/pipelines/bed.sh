@@ -45,8 +45,8 @@ command -v bedtools >/dev/null || echo "SKIPPED: comparison with bedtools (it is
 
 "$sluice" synthetic_reference --length 60000 --seed 3 --output ref.fa --quiet
 "$sluice" simulate --reference ref.fa --reads 80 --seed 3 --mean-length 2000 --output-prefix r --quiet
-"$make_test_input" spliced_genome 1 >genome.fa
-"$make_test_input" spliced_reads 1 150 60000 >spliced.fa
+"$make_test_input" spliced_genome 1 24 >genome.fa
+"$make_test_input" spliced_reads 1 24 150 60000 >spliced.fa
 compare "reads" 6 ref.fa r.fastq.gz
 compare "primary alignments" 6 ref.fa r.fastq.gz --no-secondary
 compare "cDNA without introns in mind" 6 genome.fa spliced.fa

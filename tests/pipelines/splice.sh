@@ -25,10 +25,10 @@ compare() { # NAME EXPECTED_LINES "OPTIONS OF SLUICE" REFERENCE READS
   echo "minimap2's lines: $1, $3 ($(wc -l <now.lines))"
 }
 
-"$make_test_input" spliced_genome 1 >genome.fa
-"$make_test_input" spliced_reads 1 150 60000 >noisy.fa
-"$make_test_input" spliced_reads 1 150 5000 >clean.fa
-"$make_test_input" spliced_junctions 1 >junctions.bed
+"$make_test_input" spliced_genome 1 24 >genome.fa
+"$make_test_input" spliced_reads 1 24 150 60000 >noisy.fa
+"$make_test_input" spliced_reads 1 24 150 5000 >clean.fa
+"$make_test_input" spliced_junctions 1 24 >junctions.bed
 
 # ---- the same bytes
 map --preset splice --format sam --cs --reference genome.fa --reads noisy.fa --output all.sam
@@ -60,7 +60,7 @@ map --preset splice --format sam --reference genome.fa --reads noisy.fa --output
 gzip -dc again.bed.gz | cmp - lines.bed || fail "other lines by one thread"
 gzip -dc again.tsv.gz | cmp - table.bed || fail "another table by one thread"
 # A second run over what the first one has found: the table and the lines are the same to it.
-"$make_test_input" spliced_reads 1 400 5000 >many.fa
+"$make_test_input" spliced_reads 1 24 400 5000 >many.fa
 map --preset splice --cigar --reference genome.fa --reads many.fa --output first.paf --junctions many.bed --junction-lines many_lines.bed
 for pass1 in many.bed many_lines.bed; do
   map --preset splice --cigar --reference genome.fa --reads many.fa --output second.paf --pass1 $pass1
