@@ -11,12 +11,15 @@ namespace {
 
 class RoundAnswers final : public PieceAnswers {
  public:
-  RoundAnswers(const cuda::Answers& answers, const RoundHit& hit) : answers_(answers), hit_(hit) {}
-  bool take(std::size_t piece, Alignment& made, std::int64_t& deepest_fall) const override {
-    const std::int64_t problem = hit_.problem_of[piece];
-    if (problem < 0 || answers_.is_done[static_cast<std::size_t>(problem)] == 0) return false;
-    const cuda::Answer& answer = answers_.of[static_cast<std::size_t>(problem)];
-    const std::span<const std::uint32_t> cigar = answers_.cigar(static_cast<std::size_t>(problem));
+  RoundAnswers(const AlignmentSettings& settings, const cuda::Answers& answers, const RoundHit& hit, std::size_t& unproven)
+      : settings_(settings), answers_(answers), hit_(hit), unproven_(unproven) {}
+  bool take(std::size_t number, Sites sites, Alignment& made, std::int64_t& deepest_fall) const override {
+    const auto way = std::find_if(hit_.ways.begin(), hit_.ways.end(), [&](const RoundWay& of_sites) { return of_sites.sites == sites; });
+    if (way == hit_.ways.end()) return false;
+    const RoundPiece& piece = way->pieces[number];
+    if (piece.problem < 0 || answers_.is_done[static_cast<std::size_t>(piece.problem)] == 0) return false;
+    const cuda::Answer& answer = answers_.of[static_cast<std::size_t>(piece.problem)];
+    const std::span<const std::uint32_t> cigar = answers_.cigar(static_cast<std::size_t>(piece.problem));
     made.best = answer.best;
     made.best_target = answer.best_target;
     made.best_query = answer.best_query;
@@ -27,29 +30,84 @@ class RoundAnswers final : public PieceAnswers {
     made.reached_end = answer.reached_end;
     made.cigar.assign(cigar.begin(), cigar.end());
     deepest_fall = answer.deepest_fall;
-    return true;
+    if (piece.cut.bases() == 0) return true;
+    // How deep the score falls is said of the short target.
+    deepest_fall = std::numeric_limits<std::int64_t>::max();
+    const PlannedPiece& planned = hit_.plan.pieces[number];
+    if (put_back(settings_.scores, planned.end.query - planned.begin.query, piece.cut, made)) return true;
+    ++unproven_;
+    return false;
   }
 
  private:
+  const AlignmentSettings& settings_;
   const cuda::Answers& answers_;
   const RoundHit& hit_;
+  std::size_t& unproven_;
 };
 
-void add_problems(const AlignmentSettings& settings, Codes strand, RoundHit& round) {
+// Codes in the order of the alignment.
+Piece piece_of(Codes strand, std::size_t number, RoundHit& round) {
+  Piece piece = round.plan.piece(strand, number);
+  if (round.plan.pieces[number].ties != TieOrder::gap_left) return piece;
+  if (round.reversed.empty()) {  // the same in each way
+    round.reversed.assign(piece.query.rbegin(), piece.query.rend());
+    round.reversed.insert(round.reversed.end(), piece.target.rbegin(), piece.target.rend());
+  }
+  const Codes reversed = round.reversed;
+  piece.target = reversed.subspan(piece.query.size());
+  piece.query = reversed.first(piece.query.size());
+  return piece;
+}
+
+// What a device gets of a target across introns: without the cut, with its sites.
+std::vector<cuda::SiteWord> target_words(const AlignmentSettings& settings, const SitePiece& piece, Cut cut) {
+  ShortTarget target;
+  std::span<const std::uint8_t> codes = piece.codes;
+  if (cut.bases() > 0) {
+    leave_out(settings.splice.costs, piece, cut, target);
+    codes = target.codes;
+  } else {
+    score_sites(settings.splice.costs, piece, {settings.splice.known.get(), settings.splice.site_scores.get()}, target.sites);
+  }
+  std::vector<cuda::SiteWord> words(codes.size());
+  for (std::size_t i = 0; i < words.size(); ++i) words[i] = cuda::site_word(codes[i], target.sites.donor[i], target.sites.acceptor[i]);
+  return words;
+}
+
+void add_problems(const AlignmentSettings& settings, Codes strand, RoundWay& way, RoundHit& round) {
+  round.plan.sites = way.sites;
   for (std::size_t i = 0; i < round.plan.pieces.size(); ++i) {
-    Piece piece = round.plan.piece(strand, i);
+    const Piece piece = piece_of(strand, i, round);
     const TieOrder ties = round.plan.pieces[i].ties;
-    if (ties == TieOrder::gap_left) {
-      round.reversed.assign(piece.query.rbegin(), piece.query.rend());
-      round.reversed.insert(round.reversed.end(), piece.target.rbegin(), piece.target.rend());
-      const Codes reversed = round.reversed;
-      piece.target = reversed.subspan(piece.query.size());
-      piece.query = reversed.first(piece.query.size());
+    Problem problem = problem_of(piece, ties);
+    const bool spliced = settings.splice.enabled;
+    const bool goes =
+        !piece.query.empty() && !piece.target.empty() && !too_large(settings, problem) && (spliced || !needs_no_matrix(settings.scores, problem));
+    RoundPiece& of_round = way.pieces.emplace_back();
+    if (!goes) continue;
+    of_round.problem = static_cast<std::int64_t>(round.problems.size());
+    if (spliced) {
+      of_round.cut = cut_of(settings, problem);
+      round.targets.push_back(target_words(settings, site_piece_of(piece, ties), of_round.cut));
+      problem.target_length -= of_round.cut.bases();
     }
-    const Problem problem = problem_of(piece, ties);
-    const bool goes = !piece.query.empty() && !piece.target.empty() && !too_large(settings, problem) && !needs_no_matrix(settings.scores, problem);
-    round.problem_of.push_back(goes ? static_cast<std::int64_t>(round.problems.size()) : -1);
-    if (goes) round.problems.push_back(problem);
+    round.problems.push_back(problem);
+  }
+}
+
+// Numbers of problems become those of the round; take(hit): puts the hit's problems behind the others.
+template <class Take>
+void number_problems(std::span<RoundRead> reads, const Take& take) {
+  std::int64_t before = 0;
+  for (RoundRead& read : reads) {
+    for (RoundHit& hit : read.round) {
+      for (RoundWay& way : hit.ways)
+        for (RoundPiece& piece : way.pieces)
+          if (piece.problem >= 0) piece.problem += before;
+      before += static_cast<std::int64_t>(hit.problems.size());
+      take(hit);
+    }
   }
 }
 
@@ -62,28 +120,30 @@ void plan_round(const AlignmentSettings& settings, ReadAligner& aligner, RoundRe
     RoundHit& round = read.round.emplace_back();
     round.hit = i;
     aligner.plan_hit(read.state, i, round.plan);
-    add_problems(settings, read.state.strands.strand(read.state.hits[i].reverse), round);
+    const AlignedHit& hit = read.state.hits[i];
+    for (const Sites sites : ways_of(settings.splice, hit))
+      add_problems(settings, read.state.strands.strand(hit.reverse), round.ways.emplace_back(RoundWay{.sites = sites, .pieces = {}}), round);
   }
 }
 
 std::vector<Problem> problems_of(std::span<RoundRead> reads) {
   std::vector<Problem> all;
-  for (RoundRead& read : reads) {
-    for (RoundHit& hit : read.round) {
-      const auto before = static_cast<std::int64_t>(all.size());
-      for (std::int64_t& problem : hit.problem_of)
-        if (problem >= 0) problem += before;
-      all.insert(all.end(), hit.problems.begin(), hit.problems.end());
-    }
-  }
+  number_problems(reads, [&](const RoundHit& hit) { all.insert(all.end(), hit.problems.begin(), hit.problems.end()); });
+  return all;
+}
+std::vector<cuda::SplicedProblem> spliced_problems_of(std::span<RoundRead> reads) {
+  std::vector<cuda::SplicedProblem> all;
+  number_problems(reads, [&](const RoundHit& hit) {
+    for (std::size_t i = 0; i < hit.problems.size(); ++i) all.push_back({hit.problems[i], hit.targets[i].data()});
+  });
   return all;
 }
 
-bool take_round(ReadAligner& aligner, const cuda::Answers& answers, RoundRead& read) {
+bool take_round(const AlignmentSettings& settings, ReadAligner& aligner, const cuda::Answers& answers, RoundRead& read, std::size_t& unproven) {
   const std::size_t before = read.state.hits.size();
   // From the last on: what is split off moves the hits behind it.
   for (auto hit = read.round.rbegin(); hit != read.round.rend(); ++hit) {
-    const RoundAnswers of_hit(answers, *hit);
+    const RoundAnswers of_hit(settings, answers, *hit, unproven);
     aligner.align_hit(read.state, hit->hit, hit->plan, &of_hit);
   }
   read.round.clear();

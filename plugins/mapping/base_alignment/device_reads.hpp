@@ -10,13 +10,23 @@
 
 namespace sluice::base_alignment {
 
-// The pieces of one hit among all of a round.
+// A piece of a hit among all problems of a round.
+struct RoundPiece {
+  std::int64_t problem = -1;  // of the round; -1: left to the CPU
+  Cut cut;                    // across introns: what its target is without
+};
+// The pieces of one hit in one way (see ways_of).
+struct RoundWay {
+  Sites sites = Sites::none;
+  std::vector<RoundPiece> pieces;
+};
 struct RoundHit {
   std::size_t hit = 0;  // of its read
   HitPlan plan;
-  std::vector<std::uint8_t> reversed;    // codes of the left end
-  std::vector<std::int64_t> problem_of;  // by piece: of the round; -1: left to the CPU
-  std::vector<Problem> problems;         // of this hit
+  std::vector<std::uint8_t> reversed;  // codes of the left end
+  std::vector<RoundWay> ways;
+  std::vector<Problem> problems;                     // of this hit
+  std::vector<std::vector<cuda::SiteWord>> targets;  // of each problem, across introns
 };
 struct RoundRead {
   ReadState state;
@@ -27,7 +37,10 @@ struct RoundRead {
 void plan_round(const AlignmentSettings& settings, ReadAligner& aligner, RoundRead& read);
 // All problems of a round, one behind the other.
 std::vector<Problem> problems_of(std::span<RoundRead> reads);
-// Aligns the hits that were planned; false: no part of them is left for another round.
-bool take_round(ReadAligner& aligner, const cuda::Answers& answers, RoundRead& read);
+// The same across introns.
+std::vector<cuda::SplicedProblem> spliced_problems_of(std::span<RoundRead> reads);
+// Aligns the hits that were planned; false: no part of them is left for another round. unproven: raised by the pieces whose answers are of no use, as
+// the middles that their targets are without may matter.
+bool take_round(const AlignmentSettings& settings, ReadAligner& aligner, const cuda::Answers& answers, RoundRead& read, std::size_t& unproven);
 
 }  // namespace sluice::base_alignment

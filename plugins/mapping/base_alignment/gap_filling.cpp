@@ -72,11 +72,17 @@ void align_codes(const AlignmentSettings& settings, const Piece& piece, TieOrder
     return;
   }
   if (!settings.splice.enabled) return align(settings.scores, problem, memory.rows, result);
-  const SitePiece sites{.codes = piece.target,
-                        .contig = piece.contig,
-                        .begin = piece.target_begin,
-                        .direction = ties == TieOrder::gap_left ? Direction::backward : Direction::forward,
-                        .sites = piece.sites};
+  const SitePiece sites = site_piece_of(piece, ties);
+  if (const Cut cut = cut_of(settings, problem); cut.bases() > 0) {
+    ShortTarget& target = memory.short_target;
+    leave_out(settings.splice.costs, sites, cut, target);
+    Problem shorter = problem;
+    shorter.target = target.codes.data();
+    shorter.target_length -= cut.bases();
+    align_spliced(settings.scores, shorter, {target.sites.donor, target.sites.acceptor}, memory.spliced_rows, result);
+    if (put_back(settings.scores, problem.query_length, cut, result)) return;
+    result.cigar.clear();
+  }
   score_sites(settings.splice.costs, sites, {settings.splice.known.get(), settings.splice.site_scores.get()}, memory.sites);
   align_spliced(settings.scores, problem, {memory.sites.donor, memory.sites.acceptor}, memory.spliced_rows, result);
 }
@@ -104,6 +110,18 @@ Problem problem_of(const Piece& piece, TieOrder ties) {
 }
 bool too_large(const AlignmentSettings& settings, const Problem& problem) {
   return settings.max_cells > 0 && std::int64_t{problem.query_length} * problem.target_length > settings.max_cells;
+}
+
+Cut cut_of(const AlignmentSettings& settings, const Problem& problem) {
+  const bool may_gain = settings.splice.known != nullptr || settings.splice.site_scores != nullptr;
+  return may_gain ? Cut() : cut_of(settings.scores, problem);
+}
+SitePiece site_piece_of(const Piece& piece, TieOrder ties) {
+  return {.codes = piece.target,
+          .contig = piece.contig,
+          .begin = piece.target_begin,
+          .direction = ties == TieOrder::gap_left ? Direction::backward : Direction::forward,
+          .sites = piece.sites};
 }
 
 void align_piece(const AlignmentSettings& settings, const Piece& piece, AlignmentMemory& memory) {

@@ -12,6 +12,7 @@
 #include "base_alignment/kernel/local.hpp"
 #include "base_alignment/kernel/spliced.hpp"
 #include "base_alignment/sequences.hpp"
+#include "base_alignment/splicing/cut_target.hpp"
 
 namespace sluice::base_alignment {
 
@@ -20,6 +21,7 @@ struct AlignmentMemory {
   MatrixRows rows;
   SplicedRows spliced_rows;
   SiteScores sites;
+  ShortTarget short_target;
   LocalRows local;
   Alignment piece;
   std::vector<std::uint8_t> query, target;
@@ -36,6 +38,10 @@ struct Piece {
 Problem problem_of(const Piece& piece, TieOrder ties);
 // Is the matrix larger than the settings allow? Such a piece is given up without a path.
 bool too_large(const AlignmentSettings& settings, const Problem& problem);
+
+// Across introns, of a piece in the order of its codes: what of its target an alignment begins without, and what sites cost in it.
+Cut cut_of(const AlignmentSettings& settings, const Problem& problem);
+SitePiece site_piece_of(const Piece& piece, TieOrder ties);
 
 // Into memory.piece.
 void align_piece(const AlignmentSettings& settings, const Piece& piece, AlignmentMemory& memory);

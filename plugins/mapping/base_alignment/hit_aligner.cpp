@@ -107,7 +107,7 @@ void HitAligner::plan_pieces(const ReadStrands& read, std::span<const Anchor> an
 
 std::int64_t HitAligner::take_piece(const HitPlan& plan, Codes query, std::size_t i, const PieceAnswers* answers) {
   std::int64_t deepest_fall = std::numeric_limits<std::int64_t>::max();
-  if (answers != nullptr && answers->take(i, memory_.piece, deepest_fall)) return deepest_fall;
+  if (answers != nullptr && answers->take(i, plan.sites, memory_.piece, deepest_fall)) return deepest_fall;
   if (plan.pieces[i].ties == TieOrder::gap_left)
     align_piece_backwards(settings_, plan.piece(query, i), memory_);
   else
@@ -197,21 +197,29 @@ std::optional<AlignedHit> HitAligner::take_gaps(const ReadStrands& read, std::sp
 
 std::optional<AlignedHit> HitAligner::align(const ReadStrands& read, std::span<const Anchor> anchors, HitPlan& plan, const PieceAnswers* answers,
                                             AlignedHit& hit) {
-  return settings_.splice.enabled ? align_spliced_hit(read, anchors, plan, hit) : align_along(read, anchors, plan, answers, hit);
+  return settings_.splice.enabled ? align_spliced_hit(read, anchors, plan, answers, hit) : align_along(read, anchors, plan, answers, hit);
+}
+
+std::span<const Sites> ways_of(const SpliceSettings& splice, const AlignedHit& hit) {
+  // Along the transcript, then against it.
+  static constexpr Sites none[] = {Sites::none}, of_forward[] = {Sites::forward, Sites::reverse}, of_reverse[] = {Sites::reverse, Sites::forward};
+  if (!splice.enabled || (!splice.along && !splice.against)) return none;
+  const std::span<const Sites> both = hit.reverse ? of_reverse : of_forward;
+  return splice.along && splice.against ? both : splice.along ? both.first(1) : both.last(1);
 }
 
 // Along its transcript, against it, or both ways, of which the better one is taken: S.7 of the specification.
-std::optional<AlignedHit> HitAligner::align_spliced_hit(const ReadStrands& read, std::span<const Anchor> anchors, HitPlan& plan, AlignedHit& hit) {
-  const SpliceSettings& splice = settings_.splice;
-  const auto align_for = [&](Transcript transcript, AlignedHit& to) {
-    const bool forward = (transcript == Transcript::along) != to.reverse, any = splice.along || splice.against;
-    plan.sites = !any ? Sites::none : forward ? Sites::forward : Sites::reverse;
+std::optional<AlignedHit> HitAligner::align_spliced_hit(const ReadStrands& read, std::span<const Anchor> anchors, HitPlan& plan,
+                                                        const PieceAnswers* answers, AlignedHit& hit) {
+  const std::span<const Sites> ways = ways_of(settings_.splice, hit);
+  const auto align_for = [&](Sites way, Transcript transcript, AlignedHit& to) {
+    plan.sites = way;
     to.transcript = transcript;
-    return align_along(read, anchors, plan, nullptr, to);
+    return align_along(read, anchors, plan, answers, to);
   };
-  if (!splice.along || !splice.against) return align_for(splice.along ? Transcript::along : Transcript::against, hit);
+  if (ways.size() == 1) return align_for(ways[0], settings_.splice.along ? Transcript::along : Transcript::against, hit);
   AlignedHit other = hit;
-  std::optional<AlignedHit> rest = align_for(Transcript::along, hit), other_rest = align_for(Transcript::against, other);
+  std::optional<AlignedHit> rest = align_for(ways[0], Transcript::along, hit), other_rest = align_for(ways[1], Transcript::against, other);
   const bool undecided = hit.score == other.score;
   // As good as thrown dice.
   const bool takes_other = undecided ? ((read.length() + hit.score) & 1) != 0 : other.score > hit.score;

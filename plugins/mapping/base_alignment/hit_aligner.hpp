@@ -41,9 +41,12 @@ struct HitPlan {
 class PieceAnswers {
  public:
   virtual ~PieceAnswers() = default;
-  // False: this one was not made. deepest_fall: of a gap, see look_for_fall.
-  virtual bool take(std::size_t piece, Alignment& made, std::int64_t& deepest_fall) const = 0;
+  // sites: across introns, the way in which it was made. False: this one was not made. deepest_fall: of a gap, see look_for_fall.
+  virtual bool take(std::size_t piece, Sites sites, Alignment& made, std::int64_t& deepest_fall) const = 0;
 };
+
+// The ways in which a hit is aligned, as the sites of introns that count: one, or two of which the better one is taken.
+std::span<const Sites> ways_of(const SpliceSettings& splice, const AlignedHit& hit);
 
 class HitAligner {
  public:
@@ -74,7 +77,8 @@ class HitAligner {
   std::int32_t score_around(const ReadStrands& read, const Anchor& anchor, const AlignedHit& hit);
   std::optional<AlignedHit> align_along(const ReadStrands& read, std::span<const Anchor> anchors, const HitPlan& plan, const PieceAnswers* answers,
                                         AlignedHit& hit);
-  std::optional<AlignedHit> align_spliced_hit(const ReadStrands& read, std::span<const Anchor> anchors, HitPlan& plan, AlignedHit& hit);
+  std::optional<AlignedHit> align_spliced_hit(const ReadStrands& read, std::span<const Anchor> anchors, HitPlan& plan, const PieceAnswers* answers,
+                                              AlignedHit& hit);
   void plan_pieces(const ReadStrands& read, std::span<const Anchor> anchors, const AlignedHit& hit, HitPlan& plan) const;
   // Into memory_.piece; how deep the score falls along it may be unknown, and is then the highest number.
   std::int64_t take_piece(const HitPlan& plan, Codes query, std::size_t i, const PieceAnswers* answers);

@@ -23,6 +23,12 @@ constexpr std::int32_t spliced_matrix_score(const Scores& scores, std::uint8_t t
   return column_score(scores, target, query);
 }
 
+// In front of the first base an intron costs no more than a longer deletion.
+constexpr std::int32_t longest_deletion(const Scores& scores) {
+  const std::int32_t bases = (scores.gap_open_long - scores.gap_open) / scores.gap_extend - 1;
+  return scores.gap_open_long > scores.gap_open + scores.gap_extend + bases * scores.gap_extend ? bases + 1 : bases;
+}
+
 // The cells of a row (an anti-diagonal): places on the target.
 struct SplicedRow {
   std::int32_t first, last;

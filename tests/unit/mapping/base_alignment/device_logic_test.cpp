@@ -13,8 +13,9 @@
 #include "base_alignment/cuda/job.hpp"
 #include "base_alignment/cuda/path.hpp"
 #include "base_alignment/cuda/plan.hpp"
+#include "base_alignment/cuda/spliced_lane.hpp"
 #include "base_alignment/gap_filling.hpp"
-#include "kernel_problems.hpp"
+#include "spliced_problems.hpp"
 
 using namespace sluice::base_alignment;
 using namespace kernel_problems;
@@ -23,7 +24,7 @@ namespace {
 
 std::string text(std::span<const std::uint32_t> cigar) {
   std::string result;
-  for (const std::uint32_t operation : cigar) result += std::to_string(operation >> 4) + "MID"[operation & 15U];
+  for (const std::uint32_t operation : cigar) result += std::to_string(operation >> 4) + "MIDN"[operation & 15U];
   return result;
 }
 template <class Made>
@@ -155,6 +156,55 @@ cuda::Answer align_in_blocks(const Scores& scores, const Problem& problem, std::
   return answer;
 }
 
+// The lanes of a warp, row by row.
+template <int cells, TieOrder ties>
+cuda::Answer align_in_spliced_lanes(const Scores& scores, const std::vector<cuda::SiteWord>& target, Memory& memory) {
+  using Lane = cuda::SplicedLane<cells>;
+  constexpr int lanes = 32;
+  cuda::Job& job = memory.job;
+  job.step_stride = lanes * cells;
+  const std::int32_t rows = job.query_length + job.target_length - 1, last = job.query_length - 1;
+  memory.steps.assign(static_cast<std::size_t>(rows) * static_cast<std::size_t>(job.step_stride), 0xFF);
+  const cuda::SplicedRule rule = cuda::spliced_rule(scores);
+  std::vector<Lane> all(lanes);
+  for (int lane = 0; lane < lanes; ++lane) all[static_cast<std::size_t>(lane)].start(scores, memory.codes.data(), job.query_length, lane * cells);
+  cuda::Answer answer;
+  for (std::int32_t row = 0; row < rows && !answer.dropped; ++row) {
+    std::vector<cuda::SplicedPassing> passed{Lane::before_first(scores, row)};
+    for (const Lane& lane : all) passed.push_back(lane.passing());
+    cuda::RowBest best{std::numeric_limits<std::int32_t>::min(), 0xFFFFFFFFU};
+    const SplicedRow of_row = cuda::spliced_row(job, row);
+    for (int lane = 0; lane < lanes; ++lane) {
+      const std::int32_t place = row - lane * cells;
+      const cuda::SiteWord entering = place >= 0 && place < job.target_length ? target[static_cast<std::size_t>(place)] : 0;
+      std::uint32_t steps[Lane::step_words];
+      Lane& own = all[static_cast<std::size_t>(lane)];
+      if (row < job.query_length)
+        own.template fill<ties, true>(rule, row, entering, passed[static_cast<std::size_t>(lane)], steps);
+      else
+        own.template fill<ties, false>(rule, row, entering, passed[static_cast<std::size_t>(lane)], steps);
+      for (int c = 0; c < cells; ++c)
+        memory.steps[static_cast<std::size_t>(row * job.step_stride + lane * cells + c)] = static_cast<std::uint8_t>(steps[c / 4] >> 8 * (c % 4));
+      if (const cuda::RowBest cell = own.best(row, of_row); cell.beats(best)) best = cell;
+    }
+    const std::int32_t at_end = all[static_cast<std::size_t>(last / cells)].score_at(last);
+    if (job.goal != Goal::ends) answer.dropped = !cuda::take_spliced_row(job, row, of_row, best, at_end, answer);
+  }
+  if (!answer.dropped) answer.score = all[static_cast<std::size_t>(last / cells)].score_at(last);
+  cuda::write_path_of(job, cuda::SplicedSteps{memory.steps.data(), job, longest_deletion(scores)}, memory.operations.data(), answer);
+  return answer;
+}
+template <int cells>
+void compare_spliced_lanes(const Scores& scores, const Problem& problem, const SiteScores& sites, const std::string& expected) {
+  if (problem.query_length > 32 * cells) return;
+  Memory memory(problem);
+  std::vector<cuda::SiteWord> target;
+  for (std::size_t i = 0; i < sites.donor.size(); ++i) target.push_back(cuda::site_word(problem.target[i], sites.donor[i], sites.acceptor[i]));
+  const cuda::Answer made = problem.ties == TieOrder::gap_right ? align_in_spliced_lanes<cells, TieOrder::gap_right>(scores, target, memory)
+                                                                : align_in_spliced_lanes<cells, TieOrder::gap_left>(scores, target, memory);
+  REQUIRE(text(made, memory.cigar(made)) == expected);
+}
+
 std::string plain_text(const Scores& scores, const Problem& problem) {
   MatrixRows rows;
   Alignment made;
@@ -216,6 +266,26 @@ TEST_CASE("the device's blocks give the plain form's answers") {
     const std::int32_t threads = round % 200 == 0 ? 4 : 1;
     const cuda::Answer made = align_in_blocks(scores, problem, threads, memory);
     REQUIRE(text(made, memory.cigar(made)) == plain_text(scores, problem));
+  }
+}
+
+TEST_CASE("the device's lanes across introns give the plain form's answers") {
+  std::mt19937 random(10);
+  SplicedRows rows;
+  for (int round = 0; round < 1500; ++round) {
+    const Scores& scores = spliced_scores[random() % spliced_scores.size()];
+    const std::size_t longest = round % 50 == 0 ? 512 : round % 5 == 0 ? 250 : 70;
+    const SplicedPair made = random_spliced_pair(random, longest, 2 * longest);
+    const Problem problem = made.problem(random);
+    if (!cuda::fits_spliced_lanes(scores, problem)) continue;
+    Alignment expected;
+    align_spliced_plainly(scores, problem, {made.sites.donor, made.sites.acceptor}, rows, expected);
+    CAPTURE(round);
+    const std::string expected_text = text(expected, expected.cigar);
+    compare_spliced_lanes<2>(scores, problem, made.sites, expected_text);
+    compare_spliced_lanes<4>(scores, problem, made.sites, expected_text);
+    compare_spliced_lanes<8>(scores, problem, made.sites, expected_text);
+    compare_spliced_lanes<16>(scores, problem, made.sites, expected_text);
   }
 }
 

@@ -11,19 +11,17 @@
 #include <vector>
 
 #include "base_alignment/splicing/splice_sites.hpp"
-#include "kernel_problems.hpp"
+#include "spliced_problems.hpp"
 #include "unit/instruction_sets.hpp"
 
 using namespace sluice::base_alignment;
 using kernel_problems::Bases;
 using kernel_problems::Pair;
 using kernel_problems::random_pair;
+using kernel_problems::sites_of;
+using kernel_problems::spliced_scores;
 
 namespace {
-
-const std::vector<Scores> spliced_scores = {
-    {1, 2, 1, 2, 1, 32, 0},  {1, 4, 1, 6, 1, 24, 0},  {2, 4, 0, 4, 2, 24, 1},   {1, 1, 2, 1, 1, 5, 0},
-    {84, 2, 1, 2, 1, 32, 0}, {27, 2, 1, 2, 1, 90, 0}, {1, 4, 1, 6, 1, 24, 0, 2}};  // the two before: beyond 8 bits
 
 std::int64_t column(const Scores& scores, std::uint8_t a, std::uint8_t b) {
   if (a > 3 || b > 3) return scores.ambiguous == 0 && scores.transition == 0 ? -scores.gap_extend : -scores.ambiguous;
@@ -81,12 +79,6 @@ std::int64_t path_score(const Scores& scores, const Pair& pair, const SiteScores
   CHECK(i == pair.target.size());
   CHECK(j == pair.query.size());
   return score;
-}
-
-SiteScores sites_of(const Bases& target, Sites sites, Direction direction = Direction::forward) {
-  SiteScores scores;
-  score_sites({}, {.codes = target, .direction = direction, .sites = sites}, {}, scores);
-  return scores;
 }
 
 Bases codes_of(std::string_view text) {

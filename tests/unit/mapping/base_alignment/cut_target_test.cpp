@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT
+// SPDX-FileCopyrightText: The sluice authors
+// Targets without their middles, against whole ones.
+
+#include "base_alignment/splicing/cut_target.hpp"
+
+#include <doctest/doctest.h>
+
+#include "spliced_problems.hpp"
+
+using namespace sluice::base_alignment;
+using namespace kernel_problems;
+
+namespace {
+
+Bases with_errors(std::mt19937& random, const Bases& bases, std::uint32_t per_thousand) {
+  Bases made;
+  for (const std::uint8_t base : bases) {
+    const std::uint32_t dice = random() % 1000;
+    if (dice < per_thousand / 4) continue;
+    made.push_back(dice < per_thousand / 2 ? static_cast<std::uint8_t>(random() % 4) : base);
+    if (dice >= per_thousand / 2 && dice < per_thousand) made.push_back(static_cast<std::uint8_t>(random() % 4));
+  }
+  if (made.empty()) made.push_back(0);
+  return made;
+}
+void write_over(Bases& bases, std::size_t at, const Bases& with) {
+  std::copy_n(with.begin(), std::min(with.size(), bases.size() - at), bases.begin() + static_cast<std::ptrdiff_t>(at));
+}
+
+}  // namespace
+
+TEST_CASE("an alignment to a target without its middle is that to the whole one, or said to be unproven") {
+  std::mt19937 random(21);
+  SplicedRows rows;
+  ShortTarget shorter;
+  int proven = 0, through_middle = 0, cut_targets = 0;
+  for (int round = 0; round < 2500; ++round) {
+    CAPTURE(round);
+    const Scores& scores = spliced_scores[random() % 4];
+    const std::uint32_t errors = random() % 3 == 0 ? 0 : random() % 120;
+    const Bases exons = random_bases(random, 20 + random() % 230, random() % 5 == 0 ? 2 : 4, random() % 10 == 0 ? 5 : 0);
+    const std::size_t border = random() % 6 == 0 ? (random() % 2) * exons.size() : random() % (exons.size() + 1);
+    Bases intron = random_bases(random, 300 + random() % 2500, 4, random() % 10 == 0 ? 5 : 0);
+    // Parts of the read lie in the intron, too, in some cases as exons.
+    for (std::uint32_t copies = random() % 3; copies-- > 0;) {
+      const std::size_t begin = random() % exons.size(), bases = 1 + random() % (exons.size() - begin), at = random() % intron.size();
+      write_over(
+          intron, at,
+          with_errors(random, Bases(exons.begin() + static_cast<std::ptrdiff_t>(begin), exons.begin() + static_cast<std::ptrdiff_t>(begin + bases)),
+                      errors));
+      if (at > 3 && random() % 2 == 0) write_over(intron, at - 3, {1, 0, 2});
+      if (at + bases + 3 < intron.size() && random() % 2 == 0) write_over(intron, at + bases, {2, 3, 0});
+    }
+    if (random() % 4 != 0) {
+      write_over(intron, 0, {2, 3, 0});
+      write_over(intron, intron.size() - 3, {1, 0, 2});
+    }
+    Bases target = exons;
+    target.insert(target.begin() + static_cast<std::ptrdiff_t>(border), intron.begin(), intron.end());
+    Bases query = with_errors(random, exons, errors);
+    if (random() % 8 == 0) query.insert(query.begin() + static_cast<std::ptrdiff_t>(random() % query.size()), 40, std::uint8_t{1});
+    if (random() % 8 == 0) query.erase(query.begin(), query.begin() + static_cast<std::ptrdiff_t>(random() % query.size()));
+    const Pair pair{query, target};
+    Problem whole = pair.problem(random, false);
+    whole.goal = Goal::ends;
+    whole.ties = TieOrder::gap_right;
+    const SitePiece piece{.codes = target, .sites = static_cast<Sites>(random() % 3)};
+    const Cut cut = cut_of(scores, whole);
+    if (cut.bases() == 0) continue;
+    ++cut_targets;
+    SiteScores sites;
+    score_sites({}, piece, {}, sites);
+    leave_out({}, piece, cut, shorter);
+    REQUIRE(shorter.codes.size() == target.size() - static_cast<std::size_t>(cut.bases()));
+    Problem problem = whole;
+    problem.target = shorter.codes.data();
+    problem.target_length -= cut.bases();
+    Alignment expected, found;
+    align_spliced(scores, whole, {sites.donor, sites.acceptor}, rows, expected);
+    align_spliced(scores, problem, {shorter.sites.donor, shorter.sites.acceptor}, rows, found);
+    const bool is_proven = put_back(scores, whole.query_length, cut, found);
+    proven += is_proven ? 1 : 0;
+    through_middle += found.score < expected.score ? 1 : 0;
+    if (!is_proven) continue;
+    CHECK(found.score == expected.score);
+    CHECK(found.cigar == expected.cigar);
+  }
+  CHECK(cut_targets > 1000);
+  CHECK(proven > 500);
+  CHECK(through_middle > 50);
+  MESSAGE(cut_targets, " ", proven, " ", through_middle);
+}
+
+TEST_CASE("only long targets of alignments from end to end lose their middle") {
+  const Scores& scores = spliced_scores[0];
+  Problem problem{.query_length = 200, .target_length = 5000};
+  CHECK(cut_of(scores, problem).bases() > 4000);
+  CHECK(cut_of(scores, {.query_length = 200, .target_length = 600}).bases() == 0);
+  problem.goal = Goal::extension;
+  CHECK(cut_of(scores, problem).bases() == 0);
+  problem.goal = Goal::ends;
+  problem.ties = TieOrder::gap_left;
+  CHECK(cut_of(scores, problem).bases() == 0);
+}
