@@ -11,9 +11,8 @@ namespace {
 
 class RoundAnswers final : public PieceAnswers {
  public:
-  RoundAnswers(const AlignmentSettings& settings, const cuda::Answers& answers, const RoundHit& hit, std::size_t& unproven)
-      : settings_(settings), answers_(answers), hit_(hit), unproven_(unproven) {}
-  bool take(std::size_t number, Sites sites, Alignment& made, std::int64_t& deepest_fall) const override {
+  RoundAnswers(const cuda::Answers& answers, const RoundHit& hit, std::size_t& unproven) : answers_(answers), hit_(hit), unproven_(unproven) {}
+  bool take(std::size_t number, Sites sites, Alignment& made, PieceAnswer& piece_answer) const override {
     const auto way = std::find_if(hit_.ways.begin(), hit_.ways.end(), [&](const RoundWay& of_sites) { return of_sites.sites == sites; });
     if (way == hit_.ways.end()) return false;
     const RoundPiece& piece = way->pieces[number];
@@ -29,18 +28,12 @@ class RoundAnswers final : public PieceAnswers {
     made.dropped = answer.dropped;
     made.reached_end = answer.reached_end;
     made.cigar.assign(cigar.begin(), cigar.end());
-    deepest_fall = answer.deepest_fall;
-    if (piece.cut.bases() == 0) return true;
-    // How deep the score falls is said of the short target.
-    deepest_fall = std::numeric_limits<std::int64_t>::max();
-    const PlannedPiece& planned = hit_.plan.pieces[number];
-    if (put_back(settings_.scores, planned.end.query - planned.begin.query, piece.cut, made)) return true;
-    ++unproven_;
-    return false;
+    piece_answer = {.deepest_fall = answer.deepest_fall, .cut = piece.cut};
+    return true;
   }
+  void count_unproven() const override { ++unproven_; }
 
  private:
-  const AlignmentSettings& settings_;
   const cuda::Answers& answers_;
   const RoundHit& hit_;
   std::size_t& unproven_;
@@ -139,11 +132,11 @@ std::vector<cuda::SplicedProblem> spliced_problems_of(std::span<RoundRead> reads
   return all;
 }
 
-bool take_round(const AlignmentSettings& settings, ReadAligner& aligner, const cuda::Answers& answers, RoundRead& read, std::size_t& unproven) {
+bool take_round(ReadAligner& aligner, const cuda::Answers& answers, RoundRead& read, std::size_t& unproven) {
   const std::size_t before = read.state.hits.size();
   // From the last on: what is split off moves the hits behind it.
   for (auto hit = read.round.rbegin(); hit != read.round.rend(); ++hit) {
-    const RoundAnswers of_hit(settings, answers, *hit, unproven);
+    const RoundAnswers of_hit(answers, *hit, unproven);
     aligner.align_hit(read.state, hit->hit, hit->plan, &of_hit);
   }
   read.round.clear();

@@ -41,6 +41,6 @@ std::vector<Problem> problems_of(std::span<RoundRead> reads);
 std::vector<cuda::SplicedProblem> spliced_problems_of(std::span<RoundRead> reads);
 // Aligns the hits that were planned; false: no part of them is left for another round. unproven: raised by the pieces whose answers are of no use, as
 // the middles that their targets are without may matter.
-bool take_round(const AlignmentSettings& settings, ReadAligner& aligner, const cuda::Answers& answers, RoundRead& read, std::size_t& unproven);
+bool take_round(ReadAligner& aligner, const cuda::Answers& answers, RoundRead& read, std::size_t& unproven);
 
 }  // namespace sluice::base_alignment

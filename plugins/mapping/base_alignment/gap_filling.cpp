@@ -74,13 +74,14 @@ void align_codes(const AlignmentSettings& settings, const Piece& piece, TieOrder
   if (!settings.splice.enabled) return align(settings.scores, problem, memory.rows, result);
   const SitePiece sites = site_piece_of(piece, ties);
   if (const Cut cut = cut_of(settings, problem); cut.bases() > 0) {
-    ShortTarget& target = memory.short_target;
-    leave_out(settings.splice.costs, sites, cut, target);
+    const ShortTarget& target = memory.short_target;
+    leave_out(settings.splice.costs, sites, cut, memory.short_target);
     Problem shorter = problem;
     shorter.target = target.codes.data();
     shorter.target_length -= cut.bases();
-    align_spliced(settings.scores, shorter, {target.sites.donor, target.sites.acceptor}, memory.spliced_rows, result);
-    if (put_back(settings.scores, problem.query_length, cut, result)) return;
+    memory.cut_proof.before.column = cut.begin - 1;
+    align_spliced(settings.scores, shorter, {target.sites.donor, target.sites.acceptor}, memory.spliced_rows, result, &memory.cut_proof.before);
+    if (put_middle_back(settings, piece, cut, memory)) return;
     result.cigar.clear();
   }
   score_sites(settings.splice.costs, sites, {settings.splice.known.get(), settings.splice.site_scores.get()}, memory.sites);
@@ -122,6 +123,11 @@ SitePiece site_piece_of(const Piece& piece, TieOrder ties) {
           .begin = piece.target_begin,
           .direction = ties == TieOrder::gap_left ? Direction::backward : Direction::forward,
           .sites = piece.sites};
+}
+
+bool put_middle_back(const AlignmentSettings& settings, const Piece& piece, Cut cut, AlignmentMemory& memory) {
+  return put_back(cut, memory.piece.cigar) && is_proven(settings.scores, problem_of(piece, TieOrder::gap_right), cut, memory.short_target,
+                                                        memory.piece.score, memory.spliced_rows, memory.cut_proof);
 }
 
 void align_piece(const AlignmentSettings& settings, const Piece& piece, AlignmentMemory& memory) {

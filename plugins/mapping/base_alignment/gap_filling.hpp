@@ -22,6 +22,7 @@ struct AlignmentMemory {
   SplicedRows spliced_rows;
   SiteScores sites;
   ShortTarget short_target;
+  CutProof cut_proof;
   LocalRows local;
   Alignment piece;
   std::vector<std::uint8_t> query, target;
@@ -42,6 +43,10 @@ bool too_large(const AlignmentSettings& settings, const Problem& problem);
 // Across introns, of a piece in the order of its codes: what of its target an alignment begins without, and what sites cost in it.
 Cut cut_of(const AlignmentSettings& settings, const Problem& problem);
 SitePiece site_piece_of(const Piece& piece, TieOrder ties);
+
+// memory.piece, that was made with memory.short_target, becomes the alignment to the piece's whole target; false: that it is the right one is not
+// proven.
+bool put_middle_back(const AlignmentSettings& settings, const Piece& piece, Cut cut, AlignmentMemory& memory);
 
 // Into memory.piece.
 void align_piece(const AlignmentSettings& settings, const Piece& piece, AlignmentMemory& memory);

@@ -106,13 +106,20 @@ void HitAligner::plan_pieces(const ReadStrands& read, std::span<const Anchor> an
 }
 
 std::int64_t HitAligner::take_piece(const HitPlan& plan, Codes query, std::size_t i, const PieceAnswers* answers) {
-  std::int64_t deepest_fall = std::numeric_limits<std::int64_t>::max();
-  if (answers != nullptr && answers->take(i, plan.sites, memory_.piece, deepest_fall)) return deepest_fall;
+  constexpr std::int64_t unknown = std::numeric_limits<std::int64_t>::max();
+  if (PieceAnswer answer; answers != nullptr && answers->take(i, plan.sites, memory_.piece, answer)) {
+    if (answer.cut.bases() == 0) return answer.deepest_fall;
+    const Piece piece = plan.piece(query, i);
+    leave_out(settings_.splice.costs, site_piece_of(piece, TieOrder::gap_right), answer.cut, memory_.short_target);
+    memory_.cut_proof.before.leaving.clear();
+    if (put_middle_back(settings_, piece, answer.cut, memory_)) return unknown;
+    answers->count_unproven();
+  }
   if (plan.pieces[i].ties == TieOrder::gap_left)
     align_piece_backwards(settings_, plan.piece(query, i), memory_);
   else
     align_piece(settings_, plan.piece(query, i), memory_);
-  return deepest_fall;
+  return unknown;
 }
 
 void HitAligner::take_left_end(const HitPlan& plan, Codes query, const PieceAnswers* answers, Ends& ends) {

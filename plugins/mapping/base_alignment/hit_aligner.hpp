@@ -38,11 +38,17 @@ struct HitPlan {
 };
 
 // Alignments of a plan's pieces that were made elsewhere.
+struct PieceAnswer {
+  std::int64_t deepest_fall = 0;  // of a gap, see look_for_fall
+  Cut cut;                        // across introns: what the target was without
+};
 class PieceAnswers {
  public:
   virtual ~PieceAnswers() = default;
-  // sites: across introns, the way in which it was made. False: this one was not made. deepest_fall: of a gap, see look_for_fall.
-  virtual bool take(std::size_t piece, Sites sites, Alignment& made, std::int64_t& deepest_fall) const = 0;
+  // sites: across introns, the way in which it was made. False: this one was not made.
+  virtual bool take(std::size_t piece, Sites sites, Alignment& made, PieceAnswer& answer) const = 0;
+  // One that was taken is of no use, as the middle of its target may matter.
+  virtual void count_unproven() const = 0;
 };
 
 // The ways in which a hit is aligned, as the sites of introns that count: one, or two of which the better one is taken.

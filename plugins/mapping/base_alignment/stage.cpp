@@ -289,7 +289,7 @@ class BaseAlignment {
       each_read([&](std::size_t row, ReadAligner& aligner, Workspace&) {
         if (reads[row].round.empty()) return;
         std::size_t of_read = 0;
-        const bool has_more = take_round(settings_, aligner, answers, reads[row], of_read);
+        const bool has_more = take_round(aligner, answers, reads[row], of_read);
         unproven += of_read;
         if (!has_more) return;
         plan_round(settings_, aligner, reads[row]);

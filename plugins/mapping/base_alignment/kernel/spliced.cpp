@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 
 #include "base_alignment/kernel/spliced_path.hpp"
 
@@ -19,10 +20,33 @@ HWY_BEFORE_NAMESPACE();
 namespace sluice::base_alignment::HWY_NAMESPACE {
 
 #if HWY_TARGET == HWY_SCALAR
-void align_spliced_chosen(const Scores& scores, const Problem& problem, const SiteColumns& sites, SplicedRows& rows, Alignment& result) {
-  align_spliced_plainly(scores, problem, sites, rows, result);
+std::int32_t highest_sum_chosen(const std::int16_t* a, const std::int16_t* b, std::int32_t count) {
+  std::int32_t best = a[0] + b[0];
+  for (std::int32_t i = 1; i < count; ++i) best = std::max<std::int32_t>(best, a[i] + b[i]);
+  return best;
+}
+void align_spliced_chosen(const Scores& scores, const Problem& problem, const SiteColumns& sites, SplicedRows& rows, Alignment* result,
+                          SplicedEdge* edge) {
+  if (edge != nullptr) edge->leaving.clear();
+  if (result != nullptr) align_spliced_plainly(scores, problem, sites, rows, *result);
 }
 #else
+
+std::int32_t highest_sum_chosen(const std::int16_t* a, const std::int16_t* b, std::int32_t count) {
+  const hn::ScalableTag<std::int16_t> tag;
+  const auto lanes_of_sums = static_cast<std::int32_t>(hn::Lanes(tag));
+  std::int32_t best = std::numeric_limits<std::int32_t>::min(), i = 0;
+  if (count >= lanes_of_sums) {
+    const auto sum_at = [&](std::int32_t at) { return hn::Add(hn::LoadU(tag, a + at), hn::LoadU(tag, b + at)); };
+    auto highest = sum_at(count - lanes_of_sums);
+    for (; i + lanes_of_sums <= count; i += lanes_of_sums) highest = hn::Max(highest, sum_at(i));
+    HWY_ALIGN std::int16_t all[HWY_MAX_BYTES / 2];
+    hn::Store(highest, tag, all);
+    return *std::max_element(all, all + lanes_of_sums);
+  }
+  for (; i < count; ++i) best = std::max<std::int32_t>(best, a[i] + b[i]);
+  return best;
+}
 
 // Do differences of neighbours' scores fit 8 bits? Against a cell's score an intron that enters the next one lies between an open one and what closes
 // it; along the read a score rises by a match and a gap at most, along the target by what sites differ besides.
@@ -61,8 +85,9 @@ class SplicedVectors {
  public:
   static constexpr std::int32_t most_vectors = 4;
 
-  SplicedVectors(const Scores& scores, const Problem& problem, const SiteColumns& sites, SplicedRows& rows)
-      : scores_(scores), problem_(problem), rows_(rows) {
+  // keeps_steps: else there is no path. edge: may be null.
+  SplicedVectors(const Scores& scores, const Problem& problem, const SiteColumns& sites, SplicedRows& rows, bool keeps_steps, SplicedEdge* edge)
+      : scores_(scores), problem_(problem), rows_(rows), keeps_steps_(keeps_steps), edge_(edge) {
     const auto target_length = static_cast<std::size_t>(problem.target_length), query_length = static_cast<std::size_t>(problem.query_length);
     const std::size_t stride = target_length + 2 * slack;
     rows.differences.assign((vectors_of(problem) > 0 ? 2 : 7) * stride, 0);
@@ -94,8 +119,11 @@ class SplicedVectors {
     for (std::uint8_t i = 0; i < 16; ++i)
       column_scores_[i] = static_cast<std::int8_t>(i > 3 ? spliced_matrix_score(scores, 4, 4) : spliced_matrix_score(scores, 0, i));
     rows.begin_of_row.clear();
-    steps_ = rows.steps.start(target_length * query_length, slack);
+    steps_ = rows.steps.start((keeps_steps ? target_length : 1) * query_length, slack);
     if (problem.goal != Goal::ends) rows.numbers.assign(target_length + slack, Alignment::unreached);
+    if (edge == nullptr) return;
+    at_edge_ = spliced_border(scores, edge->column + 1);
+    edge->leaving.assign(1, at_edge_);
   }
 
   // How many vectors hold a row, if it is to stay in registers: from end to end, where the target has no fewer bases than the read. 0: it is not.
@@ -125,23 +153,25 @@ class SplicedVectors {
     for (; row < read; ++row) {  // the corner is reached along the read, then along the target
       begin_of_row[row] = begin;
       fill_registers<vectors, Part::first>(own, row, border_of(row), steps + begin, state);
-      begin += static_cast<std::size_t>(row + 1);
+      if (keeps_steps_) begin += static_cast<std::size_t>(row + 1);
       for (int i = 0; i < vectors; ++i) hn::Store(state.at[i].v, tag, all + i * lanes);
       corner += all[read - 1 - row];
     }
     for (; row < target; ++row) {
       begin_of_row[row] = begin;
       fill_registers<vectors, Part::middle>(own, row, border_of(row), steps + begin, state);
-      begin += static_cast<std::size_t>(read);
+      if (edge_ != nullptr) look_at_edge(row, state);
+      if (keeps_steps_) begin += static_cast<std::size_t>(read);
       corner += hn::GetLane(state.at[0].u);
     }
     for (; row < read + target - 1; ++row) {
       begin_of_row[row] = begin;
       fill_registers<vectors, Part::last>(own, row, 0, steps + begin, state);
-      begin += static_cast<std::size_t>(read + target - 1 - row);
+      if (edge_ != nullptr) look_at_edge(row, state);
+      if (keeps_steps_) begin += static_cast<std::size_t>(read + target - 1 - row);
       corner += hn::GetLane(state.at[0].u);
     }
-    finish_spliced(scores_, problem_, corner, rows_, result);
+    if (keeps_steps_) finish_spliced(scores_, problem_, corner, rows_, result);
   }
 
   template <bool has_peak>
@@ -155,7 +185,9 @@ class SplicedVectors {
       const SplicedRow cells = spliced_row(problem_, row);
       rows_.begin_of_row.push_back(begin);
       fill(own, row, cells, steps_ + begin);
-      begin += static_cast<std::size_t>(cells.last - cells.first + 1);
+      if (keeps_steps_) begin += static_cast<std::size_t>(cells.last - cells.first + 1);
+      if (edge_ != nullptr && row >= edge_->column && row < edge_->column + problem_.query_length)
+        add_to_edge(v_[edge_->column], x_[edge_->column], x2_[edge_->column]);
       if constexpr (has_peak) {
         const RowCells places{.band_begin = cells.first, .band_last = cells.last};
         const BestCell best = add_differences(row, places, result.best, problem_.z_drop, first_gap, u_, v_, score);
@@ -167,7 +199,7 @@ class SplicedVectors {
         if (corner_at < cells.first) ++corner_at;
       }
     }
-    finish_spliced(scores_, problem_, has_peak ? score[problem_.target_length - 1] : corner, rows_, result);
+    if (keeps_steps_) finish_spliced(scores_, problem_, has_peak ? score[problem_.target_length - 1] : corner, rows_, result);
   }
 
  private:
@@ -239,6 +271,28 @@ class SplicedVectors {
     HWY_INLINE Registers() {}
   };
   enum class Part : std::uint8_t { first, middle, last };  // rows with the target's first base; with the read's first base alone; with neither
+
+  // The column of the edge comes to a base of the read in each row.
+  template <int vectors>
+  HWY_INLINE void look_at_edge(std::int32_t row, const Registers<vectors>& state) {
+    const std::int32_t lane = problem_.query_length - 1 - (row - edge_->column);
+    if (lane < 0 || lane >= problem_.query_length) return;
+    const CellTag tag;
+    HWY_ALIGN std::int8_t v[lanes], x[lanes], x2[lanes];
+    for (int i = 0; i < vectors; ++i) {
+      if (lane / static_cast<std::int32_t>(lanes) != i) continue;
+      hn::Store(state.at[i].v, tag, v);
+      hn::Store(state.at[i].x, tag, x);
+      hn::Store(state.at[i].x2, tag, x2);
+    }
+    const auto place = static_cast<std::size_t>(lane) % lanes;
+    add_to_edge(v[place], x[place], x2[place]);
+  }
+  // A cell's score less that of the one before, and what its gaps come to against its score.
+  void add_to_edge(std::int8_t difference, std::int8_t deletion, std::int8_t intron) {
+    at_edge_ += difference;
+    edge_->leaving.push_back(at_edge_ + std::max<std::int32_t>({0, deletion, intron}));
+  }
 
   template <int vectors, Part part>
   static HWY_INLINE void fill_registers(const Walk& walk, std::int32_t row, std::int32_t border, std::uint8_t* steps_of_row,
@@ -314,6 +368,9 @@ class SplicedVectors {
   const Scores& scores_;
   const Problem& problem_;
   SplicedRows& rows_;
+  const bool keeps_steps_;
+  SplicedEdge* const edge_;
+  std::int32_t at_edge_ = 0;
   alignas(16) std::int8_t column_scores_[16];
   const std::uint8_t* target_ = nullptr;
   std::uint8_t* steps_ = nullptr;
@@ -321,8 +378,9 @@ class SplicedVectors {
 };
 
 template <TieOrder ties>
-void align_spliced_in_vectors(const Scores& scores, const Problem& problem, const SiteColumns& sites, SplicedRows& rows, Alignment& result) {
-  SplicedVectors<ties> whole(scores, problem, sites, rows);
+void align_spliced_in_vectors(const Scores& scores, const Problem& problem, const SiteColumns& sites, SplicedRows& rows, bool keeps_steps,
+                              Alignment& result, SplicedEdge* edge) {
+  SplicedVectors<ties> whole(scores, problem, sites, rows, keeps_steps, edge);
   const std::int32_t vectors = SplicedVectors<ties>::vectors_of(problem);
   static_assert(SplicedVectors<ties>::most_vectors == 4);
   if (vectors == 1)
@@ -339,13 +397,21 @@ void align_spliced_in_vectors(const Scores& scores, const Problem& problem, cons
     whole.template run<true>(result);
 }
 
-void align_spliced_chosen(const Scores& scores, const Problem& problem, const SiteColumns& sites, SplicedRows& rows, Alignment& result) {
-  if (!starts(scores, problem, result) || !intron_costs_fit(scores)) return;
-  if (!differences_fit(scores, problem, sites)) return align_spliced_plainly(scores, problem, sites, rows, result);
+// result: null where only what leaves the edge is wanted.
+void align_spliced_chosen(const Scores& scores, const Problem& problem, const SiteColumns& sites, SplicedRows& rows, Alignment* result,
+                          SplicedEdge* edge) {
+  if (edge != nullptr) edge->leaving.clear();
+  Alignment unused;
+  Alignment& made = result != nullptr ? *result : unused;
+  if (!starts(scores, problem, made) || !intron_costs_fit(scores)) return;
+  if (!differences_fit(scores, problem, sites)) {
+    if (result != nullptr) align_spliced_plainly(scores, problem, sites, rows, made);
+    return;
+  }
   if (problem.ties == TieOrder::gap_right)
-    align_spliced_in_vectors<TieOrder::gap_right>(scores, problem, sites, rows, result);
+    align_spliced_in_vectors<TieOrder::gap_right>(scores, problem, sites, rows, result != nullptr, made, edge);
   else
-    align_spliced_in_vectors<TieOrder::gap_left>(scores, problem, sites, rows, result);
+    align_spliced_in_vectors<TieOrder::gap_left>(scores, problem, sites, rows, result != nullptr, made, edge);
 }
 #endif
 
@@ -356,10 +422,18 @@ HWY_AFTER_NAMESPACE();
 namespace sluice::base_alignment {
 namespace {
 HWY_EXPORT(align_spliced_chosen);
+HWY_EXPORT(highest_sum_chosen);
 }  // namespace
 
-void align_spliced(const Scores& scores, const Problem& problem, const SiteColumns& sites, SplicedRows& rows, Alignment& result) {
-  HWY_DYNAMIC_DISPATCH(align_spliced_chosen)(scores, problem, sites, rows, result);
+void align_spliced(const Scores& scores, const Problem& problem, const SiteColumns& sites, SplicedRows& rows, Alignment& result, SplicedEdge* edge) {
+  HWY_DYNAMIC_DISPATCH(align_spliced_chosen)(scores, problem, sites, rows, &result, edge);
+}
+void score_spliced_edge(const Scores& scores, const Problem& problem, const SiteColumns& sites, SplicedRows& rows, SplicedEdge& edge) {
+  HWY_DYNAMIC_DISPATCH(align_spliced_chosen)(scores, problem, sites, rows, nullptr, &edge);
+}
+
+std::int32_t highest_sum(const std::int16_t* a, const std::int16_t* b, std::int32_t count) {
+  return HWY_DYNAMIC_DISPATCH(highest_sum_chosen)(a, b, count);
 }
 
 }  // namespace sluice::base_alignment

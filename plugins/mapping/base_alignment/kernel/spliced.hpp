@@ -30,12 +30,25 @@ struct SplicedRows {
   void give_back() { steps.give_back_beyond(std::size_t{64} << 20); }
 };
 
+// What leaves a column of the target towards its end.
+struct SplicedEdge {
+  std::int32_t column = -1;  // no less than the read has bases
+  // By bases of the read in front of it, from none to all: the highest of the column's score, of a deletion and of an intron that go on behind it.
+  std::vector<std::int32_t> leaving;
+};
+
 // gap_open_long is the cost of an intron, gap_extend_long is not used; nor is the problem's band. Fills result; its cigar is appended to, all else is
-// replaced.
-void align_spliced(const Scores& scores, const Problem& problem, const SiteColumns& sites, SplicedRows& rows, Alignment& result);
+// replaced. edge: may be null; of an alignment from end to end, nothing leaves its column where scores do not fit 8 bits.
+void align_spliced(const Scores& scores, const Problem& problem, const SiteColumns& sites, SplicedRows& rows, Alignment& result,
+                   SplicedEdge* edge = nullptr);
+// Only what leaves a column.
+void score_spliced_edge(const Scores& scores, const Problem& problem, const SiteColumns& sites, SplicedRows& rows, SplicedEdge& edge);
 
 // The definition of what align_spliced computes, in plain loops.
 void align_spliced_plainly(const Scores& scores, const Problem& problem, const SiteColumns& sites, SplicedRows& rows, Alignment& result);
+
+// The highest sum of two numbers at one place; count > 0, and no sum leaves 16 bits.
+std::int32_t highest_sum(const std::int16_t* a, const std::int16_t* b, std::int32_t count);
 
 // Whether introns may cost so much.
 constexpr bool intron_costs_fit(const Scores& scores) {

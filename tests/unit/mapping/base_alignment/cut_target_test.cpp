@@ -34,7 +34,8 @@ TEST_CASE("an alignment to a target without its middle is that to the whole one,
   std::mt19937 random(21);
   SplicedRows rows;
   ShortTarget shorter;
-  int proven = 0, through_middle = 0, cut_targets = 0;
+  CutProof proof;
+  int proven = 0, hard = 0, through_middle = 0, cut_targets = 0;
   for (int round = 0; round < 2500; ++round) {
     CAPTURE(round);
     const Scores& scores = spliced_scores[random() % 4];
@@ -78,18 +79,28 @@ TEST_CASE("an alignment to a target without its middle is that to the whole one,
     problem.target_length -= cut.bases();
     Alignment expected, found;
     align_spliced(scores, whole, {sites.donor, sites.acceptor}, rows, expected);
-    align_spliced(scores, problem, {shorter.sites.donor, shorter.sites.acceptor}, rows, found);
-    const bool is_proven = put_back(scores, whole.query_length, cut, found);
-    proven += is_proven ? 1 : 0;
+    proof.before.column = cut.begin - 1;
+    align_spliced(scores, problem, {shorter.sites.donor, shorter.sites.acceptor}, rows, found, &proof.before);
+    const bool crosses = put_back(cut, found.cigar);
+    const bool is_right = crosses && is_proven(scores, whole, cut, shorter, found.score, rows, proof);
+    if (round % 2 == 0) {  // what leaves the part before the cut is found by who needs it, too
+      SplicedEdge edge = proof.before;
+      proof.before.leaving.clear();
+      CHECK(is_right == (crosses && is_proven(scores, whole, cut, shorter, found.score, rows, proof)));
+      if (!proof.before.leaving.empty()) CHECK(edge.leaving == proof.before.leaving);
+    }
+    hard += is_right && found.score <= whole.query_length * scores.match - 2 * scores.gap_open_long ? 1 : 0;
+    proven += is_right ? 1 : 0;
     through_middle += found.score < expected.score ? 1 : 0;
-    if (!is_proven) continue;
+    if (!is_right) continue;
     CHECK(found.score == expected.score);
     CHECK(found.cigar == expected.cigar);
   }
   CHECK(cut_targets > 1000);
   CHECK(proven > 500);
+  CHECK(hard > 100);
   CHECK(through_middle > 50);
-  MESSAGE(cut_targets, " ", proven, " ", through_middle);
+  MESSAGE(cut_targets, " ", proven, " ", hard, " ", through_middle);
 }
 
 TEST_CASE("only long targets of alignments from end to end lose their middle") {

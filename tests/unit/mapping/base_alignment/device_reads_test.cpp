@@ -115,7 +115,7 @@ Compared compare(const AlignmentSettings& settings, const sluice::Batch& columns
     goes_on = false;
     const cuda::Answers answers = answers_of(settings, in_rounds, random, left);
     for (RoundRead& read : in_rounds) {
-      if (!take_round(settings, aligner, answers, read, result.unproven)) continue;
+      if (!take_round(aligner, answers, read, result.unproven)) continue;
       plan_round(settings, aligner, read);
       goes_on = true;
     }
