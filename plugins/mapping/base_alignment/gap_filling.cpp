@@ -113,10 +113,8 @@ bool too_large(const AlignmentSettings& settings, const Problem& problem) {
   return settings.max_cells > 0 && std::int64_t{problem.query_length} * problem.target_length > settings.max_cells;
 }
 
-Cut cut_of(const AlignmentSettings& settings, const Problem& problem) {
-  const bool may_gain = settings.splice.known != nullptr || settings.splice.site_scores != nullptr;
-  return may_gain ? Cut() : cut_of(settings.scores, problem);
-}
+bool sites_may_gain(const AlignmentSettings& settings) { return settings.splice.known != nullptr || settings.splice.site_scores != nullptr; }
+Cut cut_of(const AlignmentSettings& settings, const Problem& problem) { return sites_may_gain(settings) ? Cut() : cut_of(settings.scores, problem); }
 SitePiece site_piece_of(const Piece& piece, TieOrder ties) {
   return {.codes = piece.target,
           .contig = piece.contig,
@@ -125,6 +123,10 @@ SitePiece site_piece_of(const Piece& piece, TieOrder ties) {
           .sites = piece.sites};
 }
 
+bool align_piece_without_introns(const AlignmentSettings& settings, const Piece& piece, TieOrder ties, AlignmentMemory& memory) {
+  const Problem problem = problem_of(piece, ties);
+  return !sites_may_gain(settings) && !too_large(settings, problem) && align_without_introns(settings.scores, problem, memory.rows, memory.piece);
+}
 bool put_middle_back(const AlignmentSettings& settings, const Piece& piece, Cut cut, AlignmentMemory& memory) {
   return put_back(cut, memory.piece.cigar) && is_proven(settings.scores, problem_of(piece, TieOrder::gap_right), cut, memory.short_target,
                                                         memory.piece.score, memory.spliced_rows, memory.cut_proof);

@@ -13,6 +13,7 @@
 #include "base_alignment/kernel/spliced.hpp"
 #include "base_alignment/sequences.hpp"
 #include "base_alignment/splicing/cut_target.hpp"
+#include "base_alignment/splicing/without_introns.hpp"
 
 namespace sluice::base_alignment {
 
@@ -40,6 +41,8 @@ Problem problem_of(const Piece& piece, TieOrder ties);
 // Is the matrix larger than the settings allow? Such a piece is given up without a path.
 bool too_large(const AlignmentSettings& settings, const Problem& problem);
 
+// May an end of an intron gain anything?
+bool sites_may_gain(const AlignmentSettings& settings);
 // Across introns, of a piece in the order of its codes: what of its target an alignment begins without, and what sites cost in it.
 Cut cut_of(const AlignmentSettings& settings, const Problem& problem);
 SitePiece site_piece_of(const Piece& piece, TieOrder ties);
@@ -47,6 +50,9 @@ SitePiece site_piece_of(const Piece& piece, TieOrder ties);
 // memory.piece, that was made with memory.short_target, becomes the alignment to the piece's whole target; false: that it is the right one is not
 // proven.
 bool put_middle_back(const AlignmentSettings& settings, const Piece& piece, Cut cut, AlignmentMemory& memory);
+
+// Into memory.piece, across introns; false: it is not known that the path has none, so that sites do not count.
+bool align_piece_without_introns(const AlignmentSettings& settings, const Piece& piece, TieOrder ties, AlignmentMemory& memory);
 
 // Into memory.piece.
 void align_piece(const AlignmentSettings& settings, const Piece& piece, AlignmentMemory& memory);

@@ -107,6 +107,7 @@ void HitAligner::plan_pieces(const ReadStrands& read, std::span<const Anchor> an
 
 std::int64_t HitAligner::take_piece(const HitPlan& plan, Codes query, std::size_t i, const PieceAnswers* answers) {
   constexpr std::int64_t unknown = std::numeric_limits<std::int64_t>::max();
+  if (settings_.splice.enabled && take_without_introns(plan, query, i)) return unknown;
   if (PieceAnswer answer; answers != nullptr && answers->take(i, plan.sites, memory_.piece, answer)) {
     if (answer.cut.bases() == 0) return answer.deepest_fall;
     const Piece piece = plan.piece(query, i);
@@ -120,6 +121,17 @@ std::int64_t HitAligner::take_piece(const HitPlan& plan, Codes query, std::size_
   else
     align_piece(settings_, plan.piece(query, i), memory_);
   return unknown;
+}
+
+bool HitAligner::take_without_introns(const HitPlan& plan, Codes query, std::size_t i) {
+  CommonPiece& common = common_[i];
+  if (!common.is_asked) {
+    common.is_asked = true;
+    common.is_made = align_piece_without_introns(settings_, plan.piece(query, i), plan.pieces[i].ties, memory_);
+    if (common.is_made) std::swap(common.made, memory_.piece);
+  }
+  if (common.is_made) memory_.piece = common.made;
+  return common.is_made;
 }
 
 void HitAligner::take_left_end(const HitPlan& plan, Codes query, const PieceAnswers* answers, Ends& ends) {
@@ -219,6 +231,8 @@ std::span<const Sites> ways_of(const SpliceSettings& splice, const AlignedHit& h
 std::optional<AlignedHit> HitAligner::align_spliced_hit(const ReadStrands& read, std::span<const Anchor> anchors, HitPlan& plan,
                                                         const PieceAnswers* answers, AlignedHit& hit) {
   const std::span<const Sites> ways = ways_of(settings_.splice, hit);
+  common_.resize(std::max(common_.size(), plan.pieces.size()));
+  for (CommonPiece& common : common_) common.is_asked = false;
   const auto align_for = [&](Sites way, Transcript transcript, AlignedHit& to) {
     plan.sites = way;
     to.transcript = transcript;

@@ -88,6 +88,8 @@ class HitAligner {
   void plan_pieces(const ReadStrands& read, std::span<const Anchor> anchors, const AlignedHit& hit, HitPlan& plan) const;
   // Into memory_.piece; how deep the score falls along it may be unknown, and is then the highest number.
   std::int64_t take_piece(const HitPlan& plan, Codes query, std::size_t i, const PieceAnswers* answers);
+  // The same of a piece that is known to have no intron: no answer is asked for. False: it is not known.
+  bool take_without_introns(const HitPlan& plan, Codes query, std::size_t i);
   void take_left_end(const HitPlan& plan, Codes query, const PieceAnswers* answers, Ends& ends);
   void take_right_end(const HitPlan& plan, Codes query, const PieceAnswers* answers, Ends& ends);
   std::optional<AlignedHit> take_gaps(const ReadStrands& read, std::span<const Anchor> anchors, const HitPlan& plan, const PieceAnswers* answers,
@@ -103,6 +105,12 @@ class HitAligner {
   std::vector<std::uint8_t> target_;
   std::vector<std::uint32_t> cigar_;
   std::int32_t score_ = 0;
+  // Across introns, by piece of the hit: what it is whichever way the hit is aligned, if that is known.
+  struct CommonPiece {
+    bool is_asked = false, is_made = false;
+    Alignment made;
+  };
+  std::vector<CommonPiece> common_;
 };
 
 }  // namespace sluice::base_alignment
