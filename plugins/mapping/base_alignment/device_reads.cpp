@@ -28,7 +28,7 @@ class RoundAnswers final : public PieceAnswers {
     made.dropped = answer.dropped;
     made.reached_end = answer.reached_end;
     made.cigar.assign(cigar.begin(), cigar.end());
-    piece_answer = {.deepest_fall = answer.deepest_fall, .cut = piece.cut};
+    piece_answer = {.deepest_fall = answer.deepest_fall, .cuts = piece.cuts.any() ? &piece.cuts : nullptr};
     return true;
   }
   void count_unproven() const override { ++unproven_; }
@@ -53,12 +53,12 @@ Piece piece_of(Codes strand, std::size_t number, RoundHit& round) {
   return piece;
 }
 
-// What a device gets of a target across introns: without the cut, with its sites.
-std::vector<cuda::SiteWord> target_words(const AlignmentSettings& settings, const SitePiece& piece, Cut cut) {
+// What a device gets of a target across introns: without the cuts, with its sites.
+std::vector<cuda::SiteWord> target_words(const AlignmentSettings& settings, const SitePiece& piece, const Cuts& cuts) {
   ShortTarget target;
   std::span<const std::uint8_t> codes = piece.codes;
-  if (cut.bases() > 0) {
-    leave_out(settings.splice.costs, piece, cut, target);
+  if (cuts.any()) {
+    cut_out(settings.splice.costs, piece, cuts.of_target, target);
     codes = target.codes;
   } else {
     score_sites(settings.splice.costs, piece, {settings.splice.known.get(), settings.splice.site_scores.get()}, target.sites);
@@ -70,6 +70,7 @@ std::vector<cuda::SiteWord> target_words(const AlignmentSettings& settings, cons
 
 void add_problems(const AlignmentSettings& settings, Codes strand, RoundWay& way, RoundHit& round) {
   round.plan.sites = way.sites;
+  CutScratch scratch;
   for (std::size_t i = 0; i < round.plan.pieces.size(); ++i) {
     const Piece piece = piece_of(strand, i, round);
     const TieOrder ties = round.plan.pieces[i].ties;
@@ -81,9 +82,11 @@ void add_problems(const AlignmentSettings& settings, Codes strand, RoundWay& way
     if (!goes) continue;
     of_round.problem = static_cast<std::int64_t>(round.problems.size());
     if (spliced) {
-      of_round.cut = cut_of(settings, problem);
-      round.targets.push_back(target_words(settings, site_piece_of(piece, ties), of_round.cut));
-      problem.target_length -= of_round.cut.bases();
+      find_cuts(settings, problem, scratch, of_round.cuts);
+      // With more cuts than one it is hardly ever proven at once that they do not matter.
+      if (of_round.cuts.of_target.size() > 1) of_round.cuts.of_target.clear();
+      round.targets.push_back(target_words(settings, site_piece_of(piece, ties), of_round.cuts));
+      problem.target_length -= of_round.cuts.bases();
     }
     round.problems.push_back(problem);
   }

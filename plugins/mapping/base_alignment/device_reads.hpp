@@ -13,7 +13,7 @@ namespace sluice::base_alignment {
 // A piece of a hit among all problems of a round.
 struct RoundPiece {
   std::int64_t problem = -1;  // of the round; -1: left to the CPU
-  Cut cut;                    // across introns: what its target is without
+  Cuts cuts;                  // across introns: what its target is without
 };
 // The pieces of one hit in one way (see ways_of).
 struct RoundWay {

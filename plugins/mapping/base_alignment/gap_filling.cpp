@@ -61,6 +61,19 @@ std::int64_t all_losses(const Scores& scores, const Piece& piece, const Alignmen
   return gaps + (less_in_columns * fall + less - 1) / less;
 }
 
+// Across introns, from end to end; false: it is not proven that the cuts do not matter.
+bool align_without_cuts(const AlignmentSettings& settings, const Piece& piece, const Cuts& cuts, AlignmentMemory& memory) {
+  const ShortTarget& target = memory.short_target;
+  cut_out(settings.splice.costs, site_piece_of(piece, TieOrder::gap_right), cuts.of_target, memory.short_target);
+  Problem problem = problem_of(piece, TieOrder::gap_right);
+  problem.target = target.codes.data();
+  problem.target_length -= cuts.bases();
+  want_edges(cuts, memory.cut_scratch);
+  align_spliced(settings.scores, problem, {target.sites.donor, target.sites.acceptor}, memory.spliced_rows, memory.piece, memory.cut_scratch.edges);
+  return put_back(cuts.of_target, memory.piece.cigar) && is_proven(settings.scores, problem_of(piece, TieOrder::gap_right), cuts, target,
+                                                                   memory.piece.score, memory.spliced_rows, memory.cut_scratch);
+}
+
 // piece: in the order of its codes.
 void align_codes(const AlignmentSettings& settings, const Piece& piece, TieOrder ties, AlignmentMemory& memory) {
   Alignment& result = memory.piece;
@@ -73,15 +86,13 @@ void align_codes(const AlignmentSettings& settings, const Piece& piece, TieOrder
   }
   if (!settings.splice.enabled) return align(settings.scores, problem, memory.rows, result);
   const SitePiece sites = site_piece_of(piece, ties);
-  if (const Cut cut = cut_of(settings, problem); cut.bases() > 0) {
-    const ShortTarget& target = memory.short_target;
-    leave_out(settings.splice.costs, sites, cut, memory.short_target);
-    Problem shorter = problem;
-    shorter.target = target.codes.data();
-    shorter.target_length -= cut.bases();
-    memory.cut_proof.before.column = cut.begin - 1;
-    align_spliced(settings.scores, shorter, {target.sites.donor, target.sites.acceptor}, memory.spliced_rows, result, &memory.cut_proof.before);
-    if (put_middle_back(settings, piece, cut, memory)) return;
+  if (problem.goal == Goal::ends) {
+    const Cuts* cuts = piece.cuts;
+    if (cuts == nullptr) {
+      find_cuts(settings, problem, memory.cut_scratch, memory.cuts);
+      cuts = &memory.cuts;
+    }
+    if (cuts->any() && align_without_cuts(settings, piece, *cuts, memory)) return;
     result.cigar.clear();
   }
   score_sites(settings.splice.costs, sites, {settings.splice.known.get(), settings.splice.site_scores.get()}, memory.sites);
@@ -114,7 +125,10 @@ bool too_large(const AlignmentSettings& settings, const Problem& problem) {
 }
 
 bool sites_may_gain(const AlignmentSettings& settings) { return settings.splice.known != nullptr || settings.splice.site_scores != nullptr; }
-Cut cut_of(const AlignmentSettings& settings, const Problem& problem) { return sites_may_gain(settings) ? Cut() : cut_of(settings.scores, problem); }
+void find_cuts(const AlignmentSettings& settings, const Problem& problem, CutScratch& scratch, Cuts& cuts) {
+  cuts.of_target.clear();
+  if (!sites_may_gain(settings)) find_cuts(settings.scores, problem, scratch, cuts);
+}
 SitePiece site_piece_of(const Piece& piece, TieOrder ties) {
   return {.codes = piece.target,
           .contig = piece.contig,
@@ -127,9 +141,9 @@ bool align_piece_without_introns(const AlignmentSettings& settings, const Piece&
   const Problem problem = problem_of(piece, ties);
   return !sites_may_gain(settings) && !too_large(settings, problem) && align_without_introns(settings.scores, problem, memory.rows, memory.piece);
 }
-bool put_middle_back(const AlignmentSettings& settings, const Piece& piece, Cut cut, AlignmentMemory& memory) {
-  return put_back(cut, memory.piece.cigar) && is_proven(settings.scores, problem_of(piece, TieOrder::gap_right), cut, memory.short_target,
-                                                        memory.piece.score, memory.spliced_rows, memory.cut_proof);
+bool put_cuts_back(const AlignmentSettings& settings, const Piece& piece, AlignmentMemory& memory) {
+  return put_back(piece.cuts->of_target, memory.piece.cigar) &&
+         is_proven_at_once(settings.scores, problem_of(piece, TieOrder::gap_right), memory.piece.score);
 }
 
 void align_piece(const AlignmentSettings& settings, const Piece& piece, AlignmentMemory& memory) {

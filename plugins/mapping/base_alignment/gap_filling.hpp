@@ -23,7 +23,8 @@ struct AlignmentMemory {
   SplicedRows spliced_rows;
   SiteScores sites;
   ShortTarget short_target;
-  CutProof cut_proof;
+  Cuts cuts;
+  CutScratch cut_scratch;
   LocalRows local;
   Alignment piece;
   std::vector<std::uint8_t> query, target;
@@ -36,6 +37,7 @@ struct Piece {
   // Across introns: where the target's part begins, and along which strand introns are looked for.
   std::int32_t contig = 0, target_begin = 0;
   Sites sites = Sites::none;
+  const Cuts* cuts = nullptr;  // of the target, if they are known; of an alignment from end to end
 };
 Problem problem_of(const Piece& piece, TieOrder ties);
 // Is the matrix larger than the settings allow? Such a piece is given up without a path.
@@ -43,13 +45,12 @@ bool too_large(const AlignmentSettings& settings, const Problem& problem);
 
 // May an end of an intron gain anything?
 bool sites_may_gain(const AlignmentSettings& settings);
-// Across introns, of a piece in the order of its codes: what of its target an alignment begins without, and what sites cost in it.
-Cut cut_of(const AlignmentSettings& settings, const Problem& problem);
+// Across introns, of a piece in the order of its codes: what is cut out of its target, and what sites cost in it.
+void find_cuts(const AlignmentSettings& settings, const Problem& problem, CutScratch& scratch, Cuts& cuts);
 SitePiece site_piece_of(const Piece& piece, TieOrder ties);
 
-// memory.piece, that was made with memory.short_target, becomes the alignment to the piece's whole target; false: that it is the right one is not
-// proven.
-bool put_middle_back(const AlignmentSettings& settings, const Piece& piece, Cut cut, AlignmentMemory& memory);
+// memory.piece, an alignment to the piece's target without its cuts, becomes that to the whole one; false: that it is the right one is not proven.
+bool put_cuts_back(const AlignmentSettings& settings, const Piece& piece, AlignmentMemory& memory);
 
 // Into memory.piece, across introns; false: it is not known that the path has none, so that sites do not count.
 bool align_piece_without_introns(const AlignmentSettings& settings, const Piece& piece, TieOrder ties, AlignmentMemory& memory);

@@ -108,18 +108,24 @@ void HitAligner::plan_pieces(const ReadStrands& read, std::span<const Anchor> an
 std::int64_t HitAligner::take_piece(const HitPlan& plan, Codes query, std::size_t i, const PieceAnswers* answers) {
   constexpr std::int64_t unknown = std::numeric_limits<std::int64_t>::max();
   if (settings_.splice.enabled && take_without_introns(plan, query, i)) return unknown;
+  Piece piece = plan.piece(query, i);
   if (PieceAnswer answer; answers != nullptr && answers->take(i, plan.sites, memory_.piece, answer)) {
-    if (answer.cut.bases() == 0) return answer.deepest_fall;
-    const Piece piece = plan.piece(query, i);
-    leave_out(settings_.splice.costs, site_piece_of(piece, TieOrder::gap_right), answer.cut, memory_.short_target);
-    memory_.cut_proof.before.leaving.clear();
-    if (put_middle_back(settings_, piece, answer.cut, memory_)) return unknown;
+    if (answer.cuts == nullptr) return answer.deepest_fall;
+    piece.cuts = answer.cuts;
+    if (put_cuts_back(settings_, piece, memory_)) return unknown;
     answers->count_unproven();
   }
-  if (plan.pieces[i].ties == TieOrder::gap_left)
-    align_piece_backwards(settings_, plan.piece(query, i), memory_);
-  else
-    align_piece(settings_, plan.piece(query, i), memory_);
+  if (plan.pieces[i].ties == TieOrder::gap_left) {
+    align_piece_backwards(settings_, piece, memory_);
+    return unknown;
+  }
+  if (settings_.splice.enabled && piece.cuts == nullptr && piece.goal == Goal::ends) {
+    CommonPiece& common = common_[i];
+    if (!common.is_cut) find_cuts(settings_, problem_of(piece, TieOrder::gap_right), memory_.cut_scratch, common.cuts);
+    common.is_cut = true;
+    piece.cuts = &common.cuts;
+  }
+  align_piece(settings_, piece, memory_);
   return unknown;
 }
 
@@ -232,7 +238,7 @@ std::optional<AlignedHit> HitAligner::align_spliced_hit(const ReadStrands& read,
                                                         const PieceAnswers* answers, AlignedHit& hit) {
   const std::span<const Sites> ways = ways_of(settings_.splice, hit);
   common_.resize(std::max(common_.size(), plan.pieces.size()));
-  for (CommonPiece& common : common_) common.is_asked = false;
+  for (CommonPiece& common : common_) common.is_asked = common.is_cut = false;
   const auto align_for = [&](Sites way, Transcript transcript, AlignedHit& to) {
     plan.sites = way;
     to.transcript = transcript;

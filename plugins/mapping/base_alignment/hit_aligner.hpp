@@ -40,7 +40,7 @@ struct HitPlan {
 // Alignments of a plan's pieces that were made elsewhere.
 struct PieceAnswer {
   std::int64_t deepest_fall = 0;  // of a gap, see look_for_fall
-  Cut cut;                        // across introns: what the target was without
+  const Cuts* cuts = nullptr;     // across introns: what the target was without; may be null
 };
 class PieceAnswers {
  public:
@@ -105,10 +105,11 @@ class HitAligner {
   std::vector<std::uint8_t> target_;
   std::vector<std::uint32_t> cigar_;
   std::int32_t score_ = 0;
-  // Across introns, by piece of the hit: what it is whichever way the hit is aligned, if that is known.
+  // Across introns, by piece of the hit: what it is whichever way the hit is aligned, if that is known; else what is cut out of its target.
   struct CommonPiece {
-    bool is_asked = false, is_made = false;
+    bool is_asked = false, is_made = false, is_cut = false;
     Alignment made;
+    Cuts cuts;
   };
   std::vector<CommonPiece> common_;
 };

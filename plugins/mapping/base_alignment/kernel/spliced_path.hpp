@@ -55,6 +55,19 @@ inline bool take_spliced_peak(const Problem& problem, std::int32_t row, std::int
   return std::int64_t{result.best} - best.score <= problem.z_drop;
 }
 
+// What is asked for: an alignment, or (result is null) only edges, with something in front of the target (or null).
+struct SplicedWanted {
+  Alignment* result = nullptr;
+  std::span<SplicedEdge> edges;
+  const SplicedStart* start = nullptr;
+  void empty_edges() const {
+    for (SplicedEdge& edge : edges) {
+      edge.score.clear();
+      edge.intron.clear();
+    }
+  }
+};
+
 // Appends the path when all rows are there or the alignment was given up. score: at the last bases of both.
 void finish_spliced(const Scores& scores, const Problem& problem, std::int32_t score, const SplicedRows& rows, Alignment& result);
 

@@ -3,188 +3,232 @@
 #include "base_alignment/splicing/cut_target.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 #include "base_alignment/aligned_hit.hpp"
 #include "base_alignment/kernel/columns.hpp"
+#include "base_alignment/kernel/spliced_path.hpp"
 #include "base_alignment/sequences.hpp"
 
 namespace sluice::base_alignment {
 namespace {
 
+constexpr std::int32_t shortest_word = 11, longest_word = 16;
+constexpr std::int32_t least_cut = 128;  // a shorter one is not worth it
+constexpr std::int64_t most_score = 20'000;
+constexpr std::size_t most_stretches = 4096;
+
 // So many bases cost as much in an intron as in a deletion, or less.
 std::int32_t intron_bases(const Scores& scores) { return (scores.gap_open_long - scores.gap_open + scores.gap_extend - 1) / scores.gap_extend; }
-
-// The codes of [begin, end) of a piece, with its sites at [from, to) appended to those of the short target.
-void append_part(const SiteCosts& costs, const SitePiece& piece, std::int32_t begin, std::int32_t end, std::int32_t from, std::int32_t to,
-                 ShortTarget& target) {
-  SitePiece part = piece;
-  part.codes = piece.codes.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin));
-  SiteScores scores;
-  score_sites(costs, part, {}, scores);
-  const auto copy = [&](const std::vector<std::int8_t>& column, std::vector<std::int8_t>& to_column) {
-    to_column.insert(to_column.end(), column.begin() + (from - begin), column.begin() + (to - begin));
-  };
-  copy(scores.donor, target.sites.donor);
-  copy(scores.acceptor, target.sites.acceptor);
-  target.codes.insert(target.codes.end(), piece.codes.begin() + from, piece.codes.begin() + to);
-}
-
-}  // namespace
-
-Cut cut_of(const Scores& scores, const Problem& problem) {
-  constexpr std::int32_t spare = 16, least = 256;  // bases of exons that a read lacks; a shorter middle is not worth it
-  if (problem.goal != Goal::ends || problem.ties != TieOrder::gap_right || !intron_costs_fit(scores)) return {};
-  const std::int64_t kept = std::int64_t{problem.query_length} + intron_bases(scores) + spare;
-  if (problem.target_length < 2 * kept + std::max(least, 2 * intron_bases(scores))) return {};
-  return {static_cast<std::int32_t>(kept), static_cast<std::int32_t>(problem.target_length - kept)};
-}
-
-void leave_out(const SiteCosts& costs, const SitePiece& piece, Cut cut, ShortTarget& target) {
-  // What an end of an intron costs is said by three bases behind it, or two before; of the last four bases of a piece nobody asks.
-  constexpr std::int32_t behind = 4, before = 2;
-  const auto length = static_cast<std::int32_t>(piece.codes.size());
-  target.codes.clear();
-  target.sites.donor.clear();
-  target.sites.acceptor.clear();
-  append_part(costs, piece, 0, cut.begin + behind, 0, cut.begin, target);
-  append_part(costs, piece, cut.end - before, length, cut.end, length, target);
-}
-
-namespace {
-
-constexpr std::int32_t longest_word = 16, shortest_word = 9;
-
 // What a column less than equal costs at least where it ends a row of equal ones: a mismatch, a base of an insertion, or a gap on the target. An
-// insertion of more bases costs as much for the second one, and then for every longest_word of them. 0: none that the proof is known to be right for.
-std::int32_t least_loss(const Scores& scores) {
+// insertion of more bases costs as much for the second one, and then for every shortest_word of them. 0: none that the proof is known to be right
+// for.
+std::int32_t least_loss(const Scores& scores, bool has_ambiguous) {
   const std::int32_t of_inserted = scores.match + scores.gap_extend;
-  const std::int32_t loss = std::min({scores.match + std::min(scores.mismatch, scores.transition_penalty()), scores.gap_open + scores.gap_extend,
-                                      (scores.gap_open + 2 * of_inserted) / 2});
+  std::int32_t loss = std::min({scores.match + std::min(scores.mismatch, scores.transition_penalty()), scores.gap_open + scores.gap_extend,
+                                (scores.gap_open + 2 * of_inserted) / 2});
+  if (has_ambiguous) loss = std::min(loss, scores.match - spliced_matrix_score(scores, 4, 4));
   return of_inserted * shortest_word >= loss ? loss : 0;
 }
 
-// What leaves the last column of the part behind the middle, seen from its end.
-void score_behind(const Scores& scores, const Problem& whole, Cut cut, const ShortTarget& target, SplicedRows& rows, CutProof& proof) {
-  const auto begin = target.codes.begin() + cut.begin;
-  const std::size_t bases = target.codes.size() - static_cast<std::size_t>(cut.begin);
-  proof.query.assign(whole.query, whole.query + whole.query_length);
-  std::reverse(proof.query.begin(), proof.query.end());
-  ShortTarget& reversed = proof.reversed;
-  reversed.codes.assign(begin, target.codes.end());
-  std::reverse(reversed.codes.begin(), reversed.codes.end());
-  // An intron opens where it closed, a base further on; at the border to the middle for nothing.
-  const auto reverse = [&](const std::vector<std::int8_t>& from, std::vector<std::int8_t>& to) {
-    to.assign(from.begin() + cut.begin, from.end() - 1);
-    std::reverse(to.begin(), to.end());
-    to.push_back(0);
-  };
-  reverse(target.sites.acceptor, reversed.sites.donor);
-  reverse(target.sites.donor, reversed.sites.acceptor);
-  Problem problem = whole;
-  problem.query = proof.query.data();
-  problem.target = reversed.codes.data();
-  problem.target_length = static_cast<std::int32_t>(bases);
-  proof.behind.column = problem.target_length - 1;
-  score_spliced_edge(scores, problem, {reversed.sites.donor, reversed.sites.acceptor}, rows, proof.behind);
-}
-void score_before(const Scores& scores, const Problem& whole, Cut cut, const ShortTarget& target, SplicedRows& rows, CutProof& proof) {
-  Problem problem = whole;
-  problem.target = target.codes.data();
-  problem.target_length = cut.begin;
-  proof.before.column = cut.begin - 1;
-  score_spliced_edge(scores, problem, {target.sites.donor, target.sites.acceptor}, rows, proof.before);
+// The shortest words of which hardly any is common to the read and the target by chance.
+std::int32_t word_for(const Problem& problem) {
+  const std::int64_t pairs = std::int64_t{4} * problem.query_length * problem.target_length;
+  std::int32_t bases = shortest_word;
+  while (bases < longest_word && std::int64_t{1} << 2 * bases < pairs) ++bases;
+  return bases;
 }
 
-// By bases of the read in the middle: the highest sum of what leaves the part before and what enters the part behind.
-void add_parts(CutProof& proof) {
-  const std::size_t count = proof.before.leaving.size();
-  const auto narrow = [](std::int32_t value) { return static_cast<std::int16_t>(std::max(value, -10'000)); };
-  proof.leaving.resize(count);
-  proof.entering.resize(count);
-  for (std::size_t i = 0; i < count; ++i) {
-    proof.leaving[i] = narrow(proof.before.leaving[i]);
-    proof.entering[i] = narrow(proof.behind.leaving[count - 1 - i]);
-  }
-  proof.best_of_length.resize(count);
-  for (std::size_t between = 0; between < count; ++between)
-    proof.best_of_length[between] = highest_sum(proof.leaving.data(), proof.entering.data() + between, static_cast<std::int32_t>(count - between));
-}
-
-// The longest words that, if the middle has none of the read's, leave any path through it less than `score`; 0: none do.
-std::int32_t longest_proving_word(const Scores& scores, std::int32_t score, std::int32_t loss, const std::vector<std::int32_t>& best_of_length) {
-  for (std::int32_t word = longest_word; word >= shortest_word; --word) {
-    bool proves = true;
-    for (std::int32_t between = 0; proves && between < static_cast<std::int32_t>(best_of_length.size()); ++between)
-      proves = best_of_length[static_cast<std::size_t>(between)] + between * scores.match - between / word * loss < score;
-    if (proves) return word;
-  }
-  return 0;
-}
-
-// Calls take(word) for each that many bases in a row, without ambiguous ones among them.
+// Calls take(word, end) for each that many bases in a row, none of them ambiguous; end: behind its last one.
 template <class Take>
-bool for_each_word(Codes codes, std::int32_t bases, const Take& take) {
+void for_each_word(Codes codes, std::int32_t bases, const Take& take) {
   const std::uint32_t mask = bases == 16 ? 0xFFFFFFFFU : (1U << 2 * bases) - 1;
   std::uint32_t word = 0;
-  std::size_t i = 0;
-  for (; i + 1 < std::min<std::size_t>(codes.size(), static_cast<std::size_t>(bases)); ++i) word = word << 2 | codes[i];
-  for (; i < codes.size(); ++i) {
-    word = (word << 2 | codes[i]) & mask;
-    if (!take(word)) return false;
+  std::int32_t known = 0;
+  for (std::size_t i = 0; i < codes.size(); ++i) {
+    const std::uint8_t code = codes[i];
+    word = (word << 2 | (code & 3U)) & mask;
+    known = code > 3 ? 0 : known + 1;
+    if (known >= bases) take(word, static_cast<std::int32_t>(i) + 1);
   }
-  return true;
 }
-bool has_common_word(Codes query, Codes middle, std::int32_t bases, CutProof& proof) {
-  constexpr std::uint32_t place_bits = 15;
-  const auto place_of = [](std::uint32_t word) { return word * 0x9E3779B1U >> (32 - place_bits); };
-  proof.may_have.assign((std::size_t{1} << place_bits) / 64, 0);
-  proof.words.clear();
-  for_each_word(query, bases, [&](std::uint32_t word) {
+
+// Words of the read, in the order of its bases, and a table that says of most others that they are none.
+class ReadWords {
+ public:
+  ReadWords(Codes query, std::int32_t bases, CutScratch& scratch) : scratch_(scratch) {
+    scratch.may_have.assign((std::size_t{1} << place_bits) / 64, 0);
+    scratch.words.clear();
+    std::int32_t next = bases;
+    for_each_word(query, bases, [&](std::uint32_t word, std::int32_t end) {
+      // Those with an ambiguous base are like the one behind them.
+      for (; next <= end; ++next) scratch.words.push_back(word);
+      const std::uint32_t place = place_of(word);
+      scratch.may_have[place / 64] |= std::uint64_t{1} << place % 64;
+    });
+  }
+  bool may_have(std::uint32_t word) const {
     const std::uint32_t place = place_of(word);
-    proof.may_have[place / 64] |= std::uint64_t{1} << place % 64;
-    proof.words.push_back(word);
-    return true;
-  });
-  const std::uint64_t* const may_have = proof.may_have.data();
-  return !for_each_word(middle, bases, [&](std::uint32_t word) {
-    const std::uint32_t place = place_of(word);
-    if ((may_have[place / 64] >> place % 64 & 1) == 0) return true;
-    return std::find(proof.words.begin(), proof.words.end(), word) == proof.words.end();
-  });
+    return (scratch_.may_have[place / 64] >> place % 64 & 1) != 0;
+  }
+  // Calls take(begin) for each place of a word on the read.
+  template <class Take>
+  void for_each_place(std::uint32_t word, const Take& take) const {
+    for (auto at = scratch_.words.begin(); (at = std::find(at, scratch_.words.end(), word)) != scratch_.words.end(); ++at)
+      take(static_cast<std::int32_t>(at - scratch_.words.begin()));
+  }
+
+ private:
+  static constexpr std::uint32_t place_bits = 15;
+  static std::uint32_t place_of(std::uint32_t word) { return word * 0x9E3779B1U >> (32 - place_bits); }
+  CutScratch& scratch_;
+};
+
+// The codes of [begin, end) of a piece, and its sites there, behind those of the short target.
+void append_part(const SiteCosts& costs, const SitePiece& piece, std::int32_t begin, std::int32_t end, SiteScores& scores, ShortTarget& target) {
+  // What an end of an intron costs is said by three bases behind it, or two before; of the last four bases of a piece nobody asks.
+  constexpr std::int32_t before = 2, behind = 4;
+  const std::int32_t from = std::max(0, begin - before), to = std::min(static_cast<std::int32_t>(piece.codes.size()), end + behind);
+  SitePiece part = piece;
+  part.codes = piece.codes.subspan(static_cast<std::size_t>(from), static_cast<std::size_t>(to - from));
+  score_sites(costs, part, {}, scores);
+  const auto copy = [&](const std::vector<std::int8_t>& column, std::vector<std::int8_t>& to_column) {
+    to_column.insert(to_column.end(), column.begin() + (begin - from), column.begin() + (end - from));
+  };
+  copy(scores.donor, target.sites.donor);
+  copy(scores.acceptor, target.sites.acceptor);
+  target.codes.insert(target.codes.end(), piece.codes.begin() + begin, piece.codes.begin() + end);
 }
 
 }  // namespace
 
-bool is_proven(const Scores& scores, const Problem& whole, Cut cut, const ShortTarget& target, std::int32_t score, SplicedRows& rows,
-               CutProof& proof) {
-  const std::int64_t of_equal = std::int64_t{whole.query_length} * scores.match;
-  if (score > of_equal - 2 * std::int64_t{scores.gap_open_long}) return true;
-  const std::int32_t loss = least_loss(scores);
-  if (loss <= 0 || of_equal > 20'000 || score <= of_equal - scores.gap_open - std::int64_t{cut.bases()} * scores.gap_extend) return false;
-  if (has_ambiguous(whole.query, whole.query_length) || has_ambiguous(whole.target + cut.begin, cut.bases())) return false;
-  const auto parts = static_cast<std::size_t>(whole.query_length) + 1;
-  if (proof.before.leaving.size() != parts) score_before(scores, whole, cut, target, rows, proof);
-  score_behind(scores, whole, cut, target, rows, proof);
-  if (proof.before.leaving.size() != parts || proof.behind.leaving.size() != parts) return false;
-  add_parts(proof);
-  const std::int32_t word = longest_proving_word(scores, score, loss, proof.best_of_length);
-  return word > 0 && !has_common_word({whole.query, static_cast<std::size_t>(whole.query_length)},
-                                      {whole.target + cut.begin, static_cast<std::size_t>(cut.bases())}, word, proof);
+std::int32_t Cuts::bases() const {
+  return std::accumulate(of_target.begin(), of_target.end(), 0, [](std::int32_t sum, const Cut& cut) { return sum + cut.bases(); });
 }
 
-bool put_back(Cut cut, std::vector<std::uint32_t>& cigar) {
-  std::int32_t target = 0;
+void find_cuts(const Scores& scores, const Problem& problem, CutScratch& scratch, Cuts& cuts) {
+  constexpr std::int32_t spare = 16, around = 80;  // bases of exons that a read lacks; of an exon beside the read's words in it
+  cuts.of_target.clear();
+  if (problem.goal != Goal::ends || problem.ties != TieOrder::gap_right || problem.query_length <= 0 || !intron_costs_fit(scores)) return;
+  const std::int64_t at_end = std::int64_t{problem.query_length} + intron_bases(scores) + spare;
+  if (problem.target_length < 2 * at_end + 2 * least_cut || std::int64_t{problem.query_length} * scores.match > most_score) return;
+  cuts.word = word_for(problem);
+  const std::int32_t query = problem.query_length, target = problem.target_length;
+  const auto first = static_cast<std::int32_t>(at_end), last = static_cast<std::int32_t>(target - at_end);
+  const ReadWords words({problem.query, static_cast<std::size_t>(query)}, cuts.word, scratch);
+  std::vector<Cut>& kept = scratch.kept;
+  kept.assign(1, {0, first});
+  const Codes middle(problem.target + first, static_cast<std::size_t>(last - first));
+  for_each_word(middle, cuts.word, [&](std::uint32_t word, std::int32_t end) {
+    if (!words.may_have(word) || kept.size() > most_stretches) return;
+    words.for_each_place(word, [&](std::int32_t place) {
+      const std::int32_t behind = first + end, begin = behind - cuts.word;
+      Cut stretch{begin - std::min(place, around) - spare, behind + std::min(query - place - cuts.word, around) + spare};
+      // Rows of a matrix that is not narrower than the read stay in registers.
+      if (const std::int32_t less = query + spare - stretch.bases(); less > 0) {
+        stretch.begin -= less / 2;
+        stretch.end += (less + 1) / 2;
+      }
+      kept.push_back({std::max(0, stretch.begin), std::min(target, stretch.end)});
+    });
+  });
+  kept.push_back({last, target});
+  if (kept.size() > most_stretches) return;
+  std::sort(kept.begin(), kept.end(), [](const Cut& a, const Cut& b) { return a.begin < b.begin; });
+  std::int32_t end = 0;
+  for (const Cut& stretch : kept) {
+    if (stretch.begin - end >= least_cut) cuts.of_target.push_back({end, stretch.begin});
+    end = std::max(end, stretch.end);
+  }
+  // What is left out must be worth the proof.
+  if (std::int64_t{2} * cuts.bases() < target) cuts.of_target.clear();
+}
+
+void cut_out(const SiteCosts& costs, const SitePiece& piece, std::span<const Cut> cuts, ShortTarget& target) {
+  target.codes.clear();
+  target.sites.donor.clear();
+  target.sites.acceptor.clear();
+  SiteScores scores;
+  std::int32_t begin = 0;
+  for (const Cut& cut : cuts) {
+    append_part(costs, piece, begin, cut.begin, scores, target);
+    begin = cut.end;
+  }
+  append_part(costs, piece, begin, static_cast<std::int32_t>(piece.codes.size()), scores, target);
+}
+
+void want_edges(const Cuts& cuts, CutScratch& scratch) {
+  scratch.edges.resize(cuts.of_target.size());
+  std::int32_t gone = 0;
+  for (std::size_t i = 0; i < cuts.of_target.size(); ++i) {
+    scratch.edges[i].column = cuts.of_target[i].begin - gone - 1;
+    gone += cuts.of_target[i].bases();
+  }
+}
+
+bool put_back(std::span<const Cut> cuts, std::vector<std::uint32_t>& cigar) {
+  std::int32_t target = 0, gone = 0;
+  auto cut = cuts.begin();
   for (std::uint32_t& operation : cigar) {
     if (code_of(operation) == insertion) continue;
-    const std::int32_t end = target + bases_of(operation);
-    if (end > cut.begin) {
-      if (code_of(operation) != intron || target > cut.begin) return false;
-      operation += static_cast<std::uint32_t>(cut.bases()) << 4;
-      return true;
+    const std::int32_t begin = target, end = target + bases_of(operation);
+    for (; cut != cuts.end() && end > cut->begin - gone; ++cut) {
+      if (code_of(operation) != intron || begin > cut->begin - gone) return false;
+      operation += static_cast<std::uint32_t>(cut->bases()) << 4;
+      gone += cut->bases();
     }
     target = end;
   }
-  return false;
+  return cut == cuts.end();
+}
+
+bool is_proven_at_once(const Scores& scores, const Problem& whole, std::int32_t score) {
+  return score > std::int64_t{whole.query_length} * scores.match - 2 * std::int64_t{scores.gap_open_long};
+}
+
+bool is_proven(const Scores& scores, const Problem& whole, const Cuts& cuts, const ShortTarget& target, std::int32_t score, SplicedRows& rows,
+               CutScratch& scratch) {
+  if (is_proven_at_once(scores, whole, score)) return true;
+  const bool ambiguous = has_ambiguous(whole.query, whole.query_length) || has_ambiguous(whole.target, whole.target_length);
+  const std::int32_t loss = least_loss(scores, ambiguous), word = cuts.word;
+  const auto parts = static_cast<std::size_t>(whole.query_length) + 1;
+  if (loss <= 0) return false;
+  SplicedEdge through;  // what leaves the stretch before a cut, on paths through an earlier one
+  for (std::size_t i = 0; i < cuts.of_target.size(); ++i) {
+    const SplicedEdge& before = scratch.edges[i];
+    if (before.score.size() != parts) return false;
+    // At the score of a cell of the cut, or behind it.
+    std::vector<std::int32_t>&best = scratch.best, &intron = scratch.intron;
+    scratch.score.resize(parts);
+    best.resize(parts);
+    intron.resize(parts);
+    for (std::size_t j = 0; j < parts; ++j) {
+      best[j] = std::max(before.score[j], before.intron[j]);
+      if (i > 0) best[j] = std::max({best[j], through.score[j], through.intron[j]});
+    }
+    for (std::size_t j = 0; j < parts; ++j) {
+      std::int32_t& highest = scratch.score[j];
+      highest = best[j];
+      const std::size_t near = std::min<std::size_t>(j, static_cast<std::size_t>(word) - 1);
+      for (std::size_t m = 1; m <= near; ++m) highest = std::max(highest, best[j - m] + static_cast<std::int32_t>(m) * scores.match);
+      if (j >= static_cast<std::size_t>(word))
+        highest = std::max(highest, scratch.score[j - static_cast<std::size_t>(word)] + word * scores.match - loss);
+      intron[j] = std::max(highest - scores.gap_open_long, i > 0 ? through.intron[j] : highest - scores.gap_open_long);
+    }
+    // The stretch behind it.
+    Problem stretch = whole;
+    const std::int32_t begin = before.column + 1,
+                       end = i + 1 < cuts.of_target.size() ? scratch.edges[i + 1].column + 1 : static_cast<std::int32_t>(target.codes.size());
+    stretch.target = target.codes.data() + begin;
+    stretch.target_length = end - begin;
+    const auto part = [&](const std::vector<std::int8_t>& column) {
+      return std::span(column).subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin));
+    };
+    through.column = stretch.target_length - 1;
+    score_spliced_edges(scores, stretch, {part(target.sites.donor), part(target.sites.acceptor)}, {scratch.score, intron}, rows, {&through, 1});
+    if (through.score.size() != parts) return false;
+  }
+  return through.score.back() < score;
 }
 
 }  // namespace sluice::base_alignment
