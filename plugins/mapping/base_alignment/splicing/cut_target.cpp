@@ -3,6 +3,7 @@
 #include "base_alignment/splicing/cut_target.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 #include "base_alignment/aligned_hit.hpp"
@@ -13,22 +14,23 @@
 namespace sluice::base_alignment {
 namespace {
 
-constexpr std::int32_t shortest_word = 11, longest_word = 16;
-constexpr std::int32_t least_cut = 128;  // a shorter one is not worth it
+constexpr std::int32_t shortest_word = 11, longest_word = 16;  // that say what is not cut out
+constexpr std::int32_t word_of_gain = 7;                       // k of the proof
+constexpr std::int32_t least_cut = 128;                        // a shorter one is not worth it
 constexpr std::int64_t most_score = 20'000;
 constexpr std::size_t most_stretches = 4096;
 
 // So many bases cost as much in an intron as in a deletion, or less.
 std::int32_t intron_bases(const Scores& scores) { return (scores.gap_open_long - scores.gap_open + scores.gap_extend - 1) / scores.gap_extend; }
 // What a column less than equal costs at least where it ends a row of equal ones: a mismatch, a base of an insertion, or a gap on the target. An
-// insertion of more bases costs as much for the second one, and then for every shortest_word of them. 0: none that the proof is known to be right
+// insertion of more bases costs as much for the second one, and then for every word_of_gain of them. 0: none that the proof is known to be right
 // for.
 std::int32_t least_loss(const Scores& scores, bool has_ambiguous) {
   const std::int32_t of_inserted = scores.match + scores.gap_extend;
   std::int32_t loss = std::min({scores.match + std::min(scores.mismatch, scores.transition_penalty()), scores.gap_open + scores.gap_extend,
                                 (scores.gap_open + 2 * of_inserted) / 2});
   if (has_ambiguous) loss = std::min(loss, scores.match - spliced_matrix_score(scores, 4, 4));
-  return of_inserted * shortest_word >= loss ? loss : 0;
+  return of_inserted * word_of_gain >= loss ? loss : 0;
 }
 
 // The shortest words of which hardly any is common to the read and the target by chance.
@@ -84,6 +86,27 @@ class ReadWords {
   CutScratch& scratch_;
 };
 
+// How many words of the read lie in a cut within as many bases as a path through it has without an intron, or a deletion that costs as much.
+void count_words(const Scores& scores, const Problem& problem, CutScratch& scratch, Cuts& cuts) {
+  std::vector<std::uint64_t>& is_word = scratch.may_have;
+  is_word.assign((std::size_t{1} << 2 * word_of_gain) / 64, 0);
+  const auto add = [&](std::uint32_t word, std::int32_t) { is_word[word / 64] |= std::uint64_t{1} << word % 64; };
+  for_each_word({problem.query, static_cast<std::size_t>(problem.query_length)}, word_of_gain, add);
+  const std::int32_t span = problem.query_length + intron_bases(scores);
+  for (Cut& cut : cuts.of_target) {
+    std::vector<std::int32_t>& ends = scratch.hits;
+    ends.clear();
+    const Codes codes(problem.target + cut.begin, static_cast<std::size_t>(cut.bases()));
+    std::size_t first = 0;
+    for_each_word(codes, word_of_gain, [&](std::uint32_t word, std::int32_t end) {
+      if ((is_word[word / 64] >> word % 64 & 1) == 0) return;
+      ends.push_back(end);
+      while (ends[first] < end - span) ++first;
+      cut.words = std::max(cut.words, static_cast<std::int32_t>(ends.size() - first));
+    });
+  }
+}
+
 // The codes of [begin, end) of a piece, and its sites there, behind those of the short target.
 void append_part(const SiteCosts& costs, const SitePiece& piece, std::int32_t begin, std::int32_t end, SiteScores& scores, ShortTarget& target) {
   // What an end of an intron costs is said by three bases behind it, or two before; of the last four bases of a piece nobody asks.
@@ -112,18 +135,18 @@ void find_cuts(const Scores& scores, const Problem& problem, CutScratch& scratch
   if (problem.goal != Goal::ends || problem.ties != TieOrder::gap_right || problem.query_length <= 0 || !intron_costs_fit(scores)) return;
   const std::int64_t at_end = std::int64_t{problem.query_length} + intron_bases(scores) + spare;
   if (problem.target_length < 2 * at_end + 2 * least_cut || std::int64_t{problem.query_length} * scores.match > most_score) return;
-  cuts.word = word_for(problem);
+  const std::int32_t bases = word_for(problem);
   const std::int32_t query = problem.query_length, target = problem.target_length;
   const auto first = static_cast<std::int32_t>(at_end), last = static_cast<std::int32_t>(target - at_end);
-  const ReadWords words({problem.query, static_cast<std::size_t>(query)}, cuts.word, scratch);
+  const ReadWords words({problem.query, static_cast<std::size_t>(query)}, bases, scratch);
   std::vector<Cut>& kept = scratch.kept;
   kept.assign(1, {0, first});
   const Codes middle(problem.target + first, static_cast<std::size_t>(last - first));
-  for_each_word(middle, cuts.word, [&](std::uint32_t word, std::int32_t end) {
+  for_each_word(middle, bases, [&](std::uint32_t word, std::int32_t end) {
     if (!words.may_have(word) || kept.size() > most_stretches) return;
     words.for_each_place(word, [&](std::int32_t place) {
-      const std::int32_t behind = first + end, begin = behind - cuts.word;
-      Cut stretch{begin - std::min(place, around) - spare, behind + std::min(query - place - cuts.word, around) + spare};
+      const std::int32_t behind = first + end, begin = behind - bases;
+      Cut stretch{begin - std::min(place, around) - spare, behind + std::min(query - place - bases, around) + spare};
       // Rows of a matrix that is not narrower than the read stay in registers.
       if (const std::int32_t less = query + spare - stretch.bases(); less > 0) {
         stretch.begin -= less / 2;
@@ -142,6 +165,7 @@ void find_cuts(const Scores& scores, const Problem& problem, CutScratch& scratch
   }
   // What is left out must be worth the proof.
   if (std::int64_t{2} * cuts.bases() < target) cuts.of_target.clear();
+  count_words(scores, problem, scratch, cuts);
 }
 
 void cut_out(const SiteCosts& costs, const SitePiece& piece, std::span<const Cut> cuts, ShortTarget& target) {
@@ -190,7 +214,8 @@ bool is_proven(const Scores& scores, const Problem& whole, const Cuts& cuts, con
                CutScratch& scratch) {
   if (is_proven_at_once(scores, whole, score)) return true;
   const bool ambiguous = has_ambiguous(whole.query, whole.query_length) || has_ambiguous(whole.target, whole.target_length);
-  const std::int32_t loss = least_loss(scores, ambiguous), word = cuts.word;
+  const std::int32_t loss = least_loss(scores, ambiguous);
+  constexpr std::int32_t impossible = std::numeric_limits<std::int32_t>::min() / 2;
   const auto parts = static_cast<std::size_t>(whole.query_length) + 1;
   if (loss <= 0) return false;
   SplicedEdge through;  // what leaves the stretch before a cut, on paths through an earlier one
@@ -206,14 +231,21 @@ bool is_proven(const Scores& scores, const Problem& whole, const Cuts& cuts, con
       best[j] = std::max(before.score[j], before.intron[j]);
       if (i > 0) best[j] = std::max({best[j], through.score[j], through.intron[j]});
     }
+    // far: of paths with so many bases in the cut that there may be a loss.
+    const auto free = static_cast<std::size_t>(cuts.of_target[i].words), word = static_cast<std::size_t>(word_of_gain);
+    scratch.far.assign(parts, impossible);
     for (std::size_t j = 0; j < parts; ++j) {
-      std::int32_t& highest = scratch.score[j];
-      highest = best[j];
-      const std::size_t near = std::min<std::size_t>(j, static_cast<std::size_t>(word) - 1);
-      for (std::size_t m = 1; m <= near; ++m) highest = std::max(highest, best[j - m] + static_cast<std::int32_t>(m) * scores.match);
-      if (j >= static_cast<std::size_t>(word))
-        highest = std::max(highest, scratch.score[j - static_cast<std::size_t>(word)] + word * scores.match - loss);
-      intron[j] = std::max(highest - scores.gap_open_long, i > 0 ? through.intron[j] : highest - scores.gap_open_long);
+      std::int32_t &highest = scratch.score[j], &far = scratch.far[j];
+      highest = impossible;
+      for (std::size_t m = 0; m <= std::min(j, free + word - 1); ++m) {
+        const std::int32_t score_here = best[j - m] + static_cast<std::int32_t>(m) * scores.match;
+        highest = std::max(highest, score_here);
+        if (m >= free) far = std::max(far, score_here);
+      }
+      if (j >= word) far = std::max(far, scratch.far[j - word] + word_of_gain * scores.match - loss);
+      highest = std::max(highest, far);
+      intron[j] = highest - scores.gap_open_long;
+      if (i > 0) intron[j] = std::max(intron[j], through.intron[j]);
     }
     // The stretch behind it.
     Problem stretch = whole;

@@ -27,11 +27,11 @@ namespace sluice::base_alignment {
 // A stretch of a target, [begin, end).
 struct Cut {
   std::int32_t begin = 0, end = 0;
+  std::int32_t words = 0;  // common to the read and the cut, that a path can have
   std::int32_t bases() const { return end - begin; }
 };
 struct Cuts {
   std::vector<Cut> of_target;  // from its beginning to its end
-  std::int32_t word = 0;       // bases in a row that the read and a cut do not have both
   bool any() const { return !of_target.empty(); }
   std::int32_t bases() const;
 };
@@ -41,7 +41,7 @@ struct CutScratch {
   std::vector<std::uint32_t> words;
   std::vector<Cut> kept;
   std::vector<SplicedEdge> edges;
-  std::vector<std::int32_t> best, score, intron;
+  std::vector<std::int32_t> best, score, intron, far, hits;
 };
 
 // What is to be cut out; nothing where that is of no use. Sites must cost nothing or more, which known ones may not.
