@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <utility>
 
 #include "base_alignment/kernel/spliced_path.hpp"
 
@@ -61,7 +62,7 @@ bool differences_fit(const Scores& scores, const Problem& problem, const SiteCol
 template <TieOrder ties>
 class SplicedVectors {
  public:
-  static constexpr std::int32_t most_vectors = 4;
+  static constexpr std::int32_t most_vectors = 8;
 
   SplicedVectors(const Scores& scores, const Problem& problem, const SiteColumns& sites, SplicedRows& rows, const SplicedWanted& wanted)
       : scores_(scores),
@@ -302,7 +303,7 @@ class SplicedVectors {
     const CellTag tag;
     const std::int32_t base = row - walk.read_length + 1;  // the target's base of lane 0
     const std::int32_t first = part == Part::first ? -base : 0, last = part == Part::last ? walk.target_length - 1 - base : 0;
-#pragma GCC unroll 4
+#pragma GCC unroll 8
     for (std::int32_t i = 0; i < vectors; ++i) {
       const std::int32_t p = i * lanes;
       if (part == Part::first && p + lanes <= first) continue;
@@ -386,16 +387,11 @@ void align_spliced_in_vectors(const Scores& scores, const Problem& problem, cons
                               Alignment& result) {
   SplicedVectors<ties> whole(scores, problem, sites, rows, wanted);
   const std::int32_t vectors = SplicedVectors<ties>::vectors_of(problem);
-  static_assert(SplicedVectors<ties>::most_vectors == 4);
-  if (vectors == 1)
-    whole.template run_in_registers<1>(result);
-  else if (vectors == 2)
-    whole.template run_in_registers<2>(result);
-  else if (vectors == 3)
-    whole.template run_in_registers<3>(result);
-  else if (vectors == 4)
-    whole.template run_in_registers<4>(result);
-  else if (problem.goal == Goal::ends)
+  const auto in_registers = [&]<int... counts>(std::integer_sequence<int, counts...>) {
+    return ((vectors == counts + 1 && (whole.template run_in_registers<counts + 1>(result), true)) || ...);
+  };
+  if (in_registers(std::make_integer_sequence<int, SplicedVectors<ties>::most_vectors>())) return;
+  if (problem.goal == Goal::ends)
     whole.template run<false>(result);
   else
     whole.template run<true>(result);
