@@ -21,11 +21,23 @@ HWY_BEFORE_NAMESPACE();
 namespace sluice::base_alignment::HWY_NAMESPACE {
 
 #if HWY_TARGET == HWY_SCALAR
+void raise_to_sums_chosen(std::int32_t* to, const std::int32_t* from, std::int32_t more, std::int32_t count) {
+  for (std::int32_t i = 0; i < count; ++i) to[i] = std::max(to[i], from[i] + more);
+}
 void align_spliced_chosen(const Scores& scores, const Problem& problem, const SiteColumns& sites, SplicedRows& rows, const SplicedWanted& wanted) {
   wanted.empty_edges();
   if (wanted.result != nullptr) align_spliced_plainly(scores, problem, sites, rows, *wanted.result);
 }
 #else
+
+void raise_to_sums_chosen(std::int32_t* to, const std::int32_t* from, std::int32_t more, std::int32_t count) {
+  const hn::ScalableTag<std::int32_t> tag;
+  const auto width = static_cast<std::int32_t>(hn::Lanes(tag));
+  const auto all_more = hn::Set(tag, more);
+  std::int32_t i = 0;
+  for (; i + width <= count; i += width) hn::StoreU(hn::Max(hn::LoadU(tag, to + i), hn::Add(hn::LoadU(tag, from + i), all_more)), tag, to + i);
+  for (; i < count; ++i) to[i] = std::max(to[i], from[i] + more);
+}
 
 // Do differences of neighbours' scores fit 8 bits? Against a cell's score an intron that enters the next one lies between an open one and what closes
 // it; along the read a score rises by a match and a gap at most, along the target by what sites differ besides.
@@ -420,6 +432,7 @@ HWY_AFTER_NAMESPACE();
 namespace sluice::base_alignment {
 namespace {
 HWY_EXPORT(align_spliced_chosen);
+HWY_EXPORT(raise_to_sums_chosen);
 }  // namespace
 
 void align_spliced(const Scores& scores, const Problem& problem, const SiteColumns& sites, SplicedRows& rows, Alignment& result,
@@ -429,6 +442,9 @@ void align_spliced(const Scores& scores, const Problem& problem, const SiteColum
 void score_spliced_edges(const Scores& scores, const Problem& problem, const SiteColumns& sites, const SplicedStart& start, SplicedRows& rows,
                          std::span<SplicedEdge> edges) {
   HWY_DYNAMIC_DISPATCH(align_spliced_chosen)(scores, problem, sites, rows, {nullptr, edges, &start});
+}
+void raise_to_sums(std::int32_t* to, const std::int32_t* from, std::int32_t more, std::int32_t count) {
+  HWY_DYNAMIC_DISPATCH(raise_to_sums_chosen)(to, from, more, count);
 }
 
 }  // namespace sluice::base_alignment

@@ -55,6 +55,9 @@ void score_spliced_edges(const Scores& scores, const Problem& problem, const Sit
 // The definition of what align_spliced computes, in plain loops.
 void align_spliced_plainly(const Scores& scores, const Problem& problem, const SiteColumns& sites, SplicedRows& rows, Alignment& result);
 
+// Raises each number of `to` to that of `from` and `more`, where that is higher.
+void raise_to_sums(std::int32_t* to, const std::int32_t* from, std::int32_t more, std::int32_t count);
+
 // Whether introns may cost so much.
 constexpr bool intron_costs_fit(const Scores& scores) {
   return scores.gap_open > 0 && scores.gap_extend > 0 && scores.gap_open_long > scores.gap_open + scores.gap_extend &&

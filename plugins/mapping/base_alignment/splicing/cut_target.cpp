@@ -86,25 +86,49 @@ class ReadWords {
   CutScratch& scratch_;
 };
 
-// How many words of the read lie in a cut within as many bases as a path through it has without an intron, or a deletion that costs as much.
-void count_words(const Scores& scores, const Problem& problem, CutScratch& scratch, Cuts& cuts) {
+// Losses that rise, by no more than one from base to base, and of which those of two parts of a path and an intron between them are no less than
+// those of the whole.
+void smooth(const Scores& scores, std::int32_t most_words, std::int32_t loss, std::vector<std::int32_t>& losses) {
+  for (std::size_t m = losses.size() - 1; m-- > 0;) losses[m] = std::min(losses[m], losses[m + 1]);
+  if ((most_words / word_of_gain + 2) * loss <= scores.gap_open_long) return;
+  for (std::size_t m = 2; m < losses.size(); ++m)
+    for (std::size_t part = 1; 2 * part <= m; ++part) losses[m] = std::min(losses[m], losses[part] + losses[m - part] + scores.gap_open_long);
+}
+
+// The least losses of paths in each cut, as the proof has them; false: it is not known to be right.
+//
+// Of m bases of the read, h of them in common words beyond one for each loss, (m - h) / k losses are needed. Deletions of d bases in all lose d *
+// gap_extend at least, so that words further apart than m bases and as many deleted ones as cost what is claimed do not count.
+bool find_losses(const Scores& scores, const Problem& problem, CutScratch& scratch, Cuts& cuts) {
+  const bool ambiguous = has_ambiguous(problem.query, problem.query_length) || has_ambiguous(problem.target, problem.target_length);
+  const std::int32_t loss = least_loss(scores, ambiguous), read = problem.query_length;
+  if (loss < scores.gap_extend || loss <= 0) return false;
   std::vector<std::uint64_t>& is_word = scratch.may_have;
   is_word.assign((std::size_t{1} << 2 * word_of_gain) / 64, 0);
-  const auto add = [&](std::uint32_t word, std::int32_t) { is_word[word / 64] |= std::uint64_t{1} << word % 64; };
-  for_each_word({problem.query, static_cast<std::size_t>(problem.query_length)}, word_of_gain, add);
-  const std::int32_t span = problem.query_length + intron_bases(scores);
+  for_each_word({problem.query, static_cast<std::size_t>(read)}, word_of_gain,
+                [&](std::uint32_t word, std::int32_t) { is_word[word / 64] |= std::uint64_t{1} << word % 64; });
+  std::vector<std::int32_t>& ends = scratch.hits;
   for (Cut& cut : cuts.of_target) {
-    std::vector<std::int32_t>& ends = scratch.hits;
     ends.clear();
-    const Codes codes(problem.target + cut.begin, static_cast<std::size_t>(cut.bases()));
-    std::size_t first = 0;
-    for_each_word(codes, word_of_gain, [&](std::uint32_t word, std::int32_t end) {
-      if ((is_word[word / 64] >> word % 64 & 1) == 0) return;
-      ends.push_back(end);
-      while (ends[first] < end - span) ++first;
-      cut.words = std::max(cut.words, static_cast<std::int32_t>(ends.size() - first));
+    for_each_word({problem.target + cut.begin, static_cast<std::size_t>(cut.bases())}, word_of_gain, [&](std::uint32_t word, std::int32_t end) {
+      if ((is_word[word / 64] >> word % 64 & 1) != 0) ends.push_back(end);
     });
+    cut.losses.resize(static_cast<std::size_t>(read) + 1);
+    constexpr std::int32_t step = 16;
+    std::int32_t most_words = 0;
+    for (std::int32_t most = step - 1, bases = 0; bases <= read; most += step) {
+      // The most common words near enough to each other.
+      const std::int32_t span = most + (most / word_of_gain * loss + scores.gap_extend - 1) / scores.gap_extend;
+      std::int32_t& words = most_words;
+      for (std::size_t first = 0, last = 0; last < ends.size(); ++last) {
+        while (ends[first] <= ends[last] - span) ++first;
+        words = std::max(words, static_cast<std::int32_t>(last - first) + 1);
+      }
+      for (; bases <= std::min(most, read); ++bases) cut.losses[static_cast<std::size_t>(bases)] = std::max(0, bases - words) / word_of_gain * loss;
+    }
+    smooth(scores, most_words, loss, cut.losses);
   }
+  return true;
 }
 
 // The codes of [begin, end) of a piece, and its sites there, behind those of the short target.
@@ -165,7 +189,7 @@ void find_cuts(const Scores& scores, const Problem& problem, CutScratch& scratch
   }
   // What is left out must be worth the proof.
   if (std::int64_t{2} * cuts.bases() < target) cuts.of_target.clear();
-  count_words(scores, problem, scratch, cuts);
+  if (cuts.any() && !find_losses(scores, problem, scratch, cuts)) cuts.of_target.clear();
 }
 
 void cut_out(const SiteCosts& costs, const SitePiece& piece, std::span<const Cut> cuts, ShortTarget& target) {
@@ -213,38 +237,26 @@ bool is_proven_at_once(const Scores& scores, const Problem& whole, std::int32_t 
 bool is_proven(const Scores& scores, const Problem& whole, const Cuts& cuts, const ShortTarget& target, std::int32_t score, SplicedRows& rows,
                CutScratch& scratch) {
   if (is_proven_at_once(scores, whole, score)) return true;
-  const bool ambiguous = has_ambiguous(whole.query, whole.query_length) || has_ambiguous(whole.target, whole.target_length);
-  const std::int32_t loss = least_loss(scores, ambiguous);
-  constexpr std::int32_t impossible = std::numeric_limits<std::int32_t>::min() / 2;
   const auto parts = static_cast<std::size_t>(whole.query_length) + 1;
-  if (loss <= 0) return false;
   SplicedEdge through;  // what leaves the stretch before a cut, on paths through an earlier one
   for (std::size_t i = 0; i < cuts.of_target.size(); ++i) {
     const SplicedEdge& before = scratch.edges[i];
     if (before.score.size() != parts) return false;
     // At the score of a cell of the cut, or behind it.
     std::vector<std::int32_t>&best = scratch.best, &intron = scratch.intron;
-    scratch.score.resize(parts);
     best.resize(parts);
     intron.resize(parts);
     for (std::size_t j = 0; j < parts; ++j) {
       best[j] = std::max(before.score[j], before.intron[j]);
       if (i > 0) best[j] = std::max({best[j], through.score[j], through.intron[j]});
     }
-    // far: of paths with so many bases in the cut that there may be a loss.
-    const auto free = static_cast<std::size_t>(cuts.of_target[i].words), word = static_cast<std::size_t>(word_of_gain);
-    scratch.far.assign(parts, impossible);
+    scratch.score = best;
+    const std::vector<std::int32_t>& losses = cuts.of_target[i].losses;
+    for (std::size_t m = 1; m < parts; ++m)
+      raise_to_sums(scratch.score.data() + m, best.data(), static_cast<std::int32_t>(m) * scores.match - losses[m],
+                    static_cast<std::int32_t>(parts - m));
     for (std::size_t j = 0; j < parts; ++j) {
-      std::int32_t &highest = scratch.score[j], &far = scratch.far[j];
-      highest = impossible;
-      for (std::size_t m = 0; m <= std::min(j, free + word - 1); ++m) {
-        const std::int32_t score_here = best[j - m] + static_cast<std::int32_t>(m) * scores.match;
-        highest = std::max(highest, score_here);
-        if (m >= free) far = std::max(far, score_here);
-      }
-      if (j >= word) far = std::max(far, scratch.far[j - word] + word_of_gain * scores.match - loss);
-      highest = std::max(highest, far);
-      intron[j] = highest - scores.gap_open_long;
+      intron[j] = scratch.score[j] - scores.gap_open_long;
       if (i > 0) intron[j] = std::max(intron[j], through.intron[j]);
     }
     // The stretch behind it.

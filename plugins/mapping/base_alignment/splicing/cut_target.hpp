@@ -11,9 +11,10 @@
 //
 // - at once: to either end of the target more bases have to be left out than a deletion has that is cheaper than an intron, so that there are two
 //   introns, and otherwise no loss at most; or
-// - by the recurrences themselves, from the first cut on: in a cut a path gains no more than by equal bases of which one in k is a loss, and what
-// goes on
-//   behind it as an intron was opened there.
+// - by the recurrences themselves, from the first cut on. In a cut a path has equal bases in rows of fewer than k, but for one base more for each
+// word of
+//   k bases that the read and the cut have in common; between two rows there is a loss. Of these words those count that lie so near to each other
+//   that a path with deletions between them loses no more by these. What goes on behind the cut as an intron was opened there.
 
 #include <cstdint>
 #include <span>
@@ -27,7 +28,7 @@ namespace sluice::base_alignment {
 // A stretch of a target, [begin, end).
 struct Cut {
   std::int32_t begin = 0, end = 0;
-  std::int32_t words = 0;  // common to the read and the cut, that a path can have
+  std::vector<std::int32_t> losses;  // of a path in the cut at least, by bases of the read
   std::int32_t bases() const { return end - begin; }
 };
 struct Cuts {
@@ -41,7 +42,7 @@ struct CutScratch {
   std::vector<std::uint32_t> words;
   std::vector<Cut> kept;
   std::vector<SplicedEdge> edges;
-  std::vector<std::int32_t> best, score, intron, far, hits;
+  std::vector<std::int32_t> best, score, intron, hits;
 };
 
 // What is to be cut out; nothing where that is of no use. Sites must cost nothing or more, which known ones may not.
