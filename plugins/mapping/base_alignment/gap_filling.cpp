@@ -61,6 +61,14 @@ std::int64_t all_losses(const Scores& scores, const Piece& piece, const Alignmen
   return gaps + (less_in_columns * fall + less - 1) / less;
 }
 
+// Is memory.piece the alignment, or a doubt that is allowed? highest: score of other paths.
+bool leaves(const Piece& piece, std::int32_t highest, AlignmentMemory& memory) {
+  if (memory.piece.score > highest) return true;
+  if (!piece.may_be_doubtful) return false;
+  memory.doubt = {true, highest - memory.piece.score};
+  return true;
+}
+
 // Across introns, from end to end; false: it is not proven that the cuts do not matter.
 bool align_without_cuts(const AlignmentSettings& settings, const Piece& piece, const Cuts& cuts, AlignmentMemory& memory) {
   const ShortTarget& target = memory.short_target;
@@ -70,14 +78,17 @@ bool align_without_cuts(const AlignmentSettings& settings, const Piece& piece, c
   problem.target_length -= cuts.bases();
   want_edges(cuts, memory.cut_scratch);
   align_spliced(settings.scores, problem, {target.sites.donor, target.sites.acceptor}, memory.spliced_rows, memory.piece, memory.cut_scratch.edges);
-  return put_back(cuts.of_target, memory.piece.cigar) && is_proven(settings.scores, problem_of(piece, TieOrder::gap_right), cuts, target,
-                                                                   memory.piece.score, memory.spliced_rows, memory.cut_scratch);
+  if (!put_back(cuts.of_target, memory.piece.cigar)) return false;
+  const Problem whole = problem_of(piece, TieOrder::gap_right);
+  return memory.piece.score > highest_with_two_introns(settings.scores, whole) ||
+         leaves(piece, highest_through_cuts(settings.scores, whole, cuts, target, memory.spliced_rows, memory.cut_scratch), memory);
 }
 
 // piece: in the order of its codes.
 void align_codes(const AlignmentSettings& settings, const Piece& piece, TieOrder ties, AlignmentMemory& memory) {
   Alignment& result = memory.piece;
   result.cigar.clear();
+  memory.doubt = {};
   const Problem problem = problem_of(piece, ties);
   if (too_large(settings, problem)) {
     result = Alignment();
@@ -143,7 +154,7 @@ bool align_piece_without_introns(const AlignmentSettings& settings, const Piece&
 }
 bool put_cuts_back(const AlignmentSettings& settings, const Piece& piece, AlignmentMemory& memory) {
   return put_back(piece.cuts->of_target, memory.piece.cigar) &&
-         is_proven_at_once(settings.scores, problem_of(piece, TieOrder::gap_right), memory.piece.score);
+         leaves(piece, highest_with_two_introns(settings.scores, problem_of(piece, TieOrder::gap_right)), memory);
 }
 
 void align_piece(const AlignmentSettings& settings, const Piece& piece, AlignmentMemory& memory) {

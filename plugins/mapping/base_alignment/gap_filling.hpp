@@ -25,6 +25,12 @@ struct AlignmentMemory {
   ShortTarget short_target;
   Cuts cuts;
   CutScratch cut_scratch;
+  // Across introns: it is not known that `piece` is the alignment, but that it scores so much less than that at most.
+  struct Doubt {
+    bool any = false;
+    std::int32_t less = 0;
+  };
+  Doubt doubt;
   LocalRows local;
   Alignment piece;
   std::vector<std::uint8_t> query, target;
@@ -38,6 +44,7 @@ struct Piece {
   std::int32_t contig = 0, target_begin = 0;
   Sites sites = Sites::none;
   const Cuts* cuts = nullptr;  // of the target, if they are known; of an alignment from end to end
+  bool may_be_doubtful = false;
 };
 Problem problem_of(const Piece& piece, TieOrder ties);
 // Is the matrix larger than the settings allow? Such a piece is given up without a path.
@@ -49,13 +56,14 @@ bool sites_may_gain(const AlignmentSettings& settings);
 void find_cuts(const AlignmentSettings& settings, const Problem& problem, CutScratch& scratch, Cuts& cuts);
 SitePiece site_piece_of(const Piece& piece, TieOrder ties);
 
-// memory.piece, an alignment to the piece's target without its cuts, becomes that to the whole one; false: that it is the right one is not proven.
+// memory.piece, an alignment to the piece's target without its cuts, becomes that to the whole one; false: that it is the right one is not proven,
+// and a doubt is not wanted.
 bool put_cuts_back(const AlignmentSettings& settings, const Piece& piece, AlignmentMemory& memory);
 
 // Into memory.piece, across introns; false: it is not known that the path has none, so that sites do not count.
 bool align_piece_without_introns(const AlignmentSettings& settings, const Piece& piece, TieOrder ties, AlignmentMemory& memory);
 
-// Into memory.piece.
+// Into memory.piece, and memory.doubt, which only a piece that may be doubtful leaves.
 void align_piece(const AlignmentSettings& settings, const Piece& piece, AlignmentMemory& memory);
 // The same with both sequences reversed.
 void align_piece_backwards(const AlignmentSettings& settings, const Piece& piece, AlignmentMemory& memory);

@@ -109,10 +109,12 @@ std::int64_t HitAligner::take_piece(const HitPlan& plan, Codes query, std::size_
   constexpr std::int64_t unknown = std::numeric_limits<std::int64_t>::max();
   if (settings_.splice.enabled && take_without_introns(plan, query, i)) return unknown;
   Piece piece = plan.piece(query, i);
+  piece.may_be_doubtful = may_doubt_;
+  memory_.doubt = {};
   if (PieceAnswer answer; answers != nullptr && answers->take(i, plan.sites, memory_.piece, answer)) {
     if (answer.cuts == nullptr) return answer.deepest_fall;
     piece.cuts = answer.cuts;
-    if (put_cuts_back(settings_, piece, memory_)) return unknown;
+    if (put_cuts_back(settings_, piece, memory_) && takes_doubt(piece)) return unknown;
     answers->count_unproven();
   }
   if (plan.pieces[i].ties == TieOrder::gap_left) {
@@ -126,7 +128,21 @@ std::int64_t HitAligner::take_piece(const HitPlan& plan, Codes query, std::size_
     piece.cuts = &common.cuts;
   }
   align_piece(settings_, piece, memory_);
+  if (!takes_doubt(piece)) {
+    piece.may_be_doubtful = false;
+    align_piece(settings_, piece, memory_);
+  }
   return unknown;
+}
+
+// False: the alignment that it should be might end the hit.
+bool HitAligner::takes_doubt(const Piece& piece) {
+  if (!memory_.doubt.any) return true;
+  // All that an alignment scores less than equal bases do: along no path the score falls deeper.
+  if (static_cast<std::int64_t>(piece.query.size()) * settings_.scores.match - memory_.piece.score > settings_.z_drop) return false;
+  doubts_ = true;
+  less_ += memory_.doubt.less;
+  return true;
 }
 
 bool HitAligner::take_without_introns(const HitPlan& plan, Codes query, std::size_t i) {
@@ -239,27 +255,50 @@ std::optional<AlignedHit> HitAligner::align_spliced_hit(const ReadStrands& read,
   const std::span<const Sites> ways = ways_of(settings_.splice, hit);
   common_.resize(std::max(common_.size(), plan.pieces.size()));
   for (CommonPiece& common : common_) common.is_asked = common.is_cut = false;
-  const auto align_for = [&](Sites way, Transcript transcript, AlignedHit& to) {
-    plan.sites = way;
-    to.transcript = transcript;
-    return align_along(read, anchors, plan, answers, to);
+  struct Way {
+    Transcript transcript;
+    Sites sites;
+    AlignedHit made;
+    std::optional<AlignedHit> rest;
+    bool is_doubtful = false;
+    std::int64_t highest = 0;  // that it may score
   };
-  if (ways.size() == 1) return align_for(ways[0], settings_.splice.along ? Transcript::along : Transcript::against, hit);
-  AlignedHit other = hit;
-  std::optional<AlignedHit> rest = align_for(ways[0], Transcript::along, hit), other_rest = align_for(ways[1], Transcript::against, other);
-  const bool undecided = hit.score == other.score;
-  // As good as thrown dice.
-  const bool takes_other = undecided ? ((read.length() + hit.score) & 1) != 0 : other.score > hit.score;
-  if (takes_other) {
-    hit = std::move(other);
-    rest = std::move(other_rest);
+  const auto align_way = [&](Way& way, bool may_doubt) {
+    plan.sites = way.sites;
+    way.made = hit;
+    way.made.transcript = way.transcript;
+    may_doubt_ = may_doubt;
+    doubts_ = false;
+    less_ = 0;
+    way.rest = align_along(read, anchors, plan, answers, way.made);
+    may_doubt_ = false;
+    way.is_doubtful = doubts_;
+    way.highest = way.made.score + less_;
+  };
+  if (ways.size() == 1) {
+    Way only{settings_.splice.along ? Transcript::along : Transcript::against, ways[0], {}, {}};
+    align_way(only, false);
+    hit = std::move(only.made);
+    return only.rest;
   }
+  Way along{Transcript::along, ways[0], {}, {}}, against{Transcript::against, ways[1], {}, {}};
+  align_way(along, true);
+  align_way(against, true);
+  // One that scores less however much more it may score need not be known.
+  const bool along_loses = against.made.score > along.highest, against_loses = along.made.score > against.highest;
+  if (along.is_doubtful && !along_loses) align_way(along, false);
+  if (against.is_doubtful && !against_loses) align_way(against, false);
+  const bool undecided = along.made.score == against.made.score;
+  // As good as thrown dice.
+  const bool takes_other = undecided ? ((read.length() + along.made.score) & 1) != 0 : against.made.score > along.made.score;
+  Way& better = takes_other ? against : along;
+  hit = std::move(better.made);
   if (undecided) hit.transcript = Transcript::undecided;
   if (hit.spliced && settings_.release != overlap::Minimap2Release::v2_24) {
     const std::int32_t sum = settings_.scores.match + settings_.scores.mismatch;
     hit.best_score += undecided ? -sum : sum + (sum >> 1);
   }
-  return rest;
+  return std::move(better.rest);
 }
 
 std::optional<AlignedHit> HitAligner::align_along(const ReadStrands& read, std::span<const Anchor> anchors, const HitPlan& plan,

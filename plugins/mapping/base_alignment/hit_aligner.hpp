@@ -88,6 +88,7 @@ class HitAligner {
   void plan_pieces(const ReadStrands& read, std::span<const Anchor> anchors, const AlignedHit& hit, HitPlan& plan) const;
   // Into memory_.piece; how deep the score falls along it may be unknown, and is then the highest number.
   std::int64_t take_piece(const HitPlan& plan, Codes query, std::size_t i, const PieceAnswers* answers);
+  bool takes_doubt(const Piece& piece);
   // The same of a piece that is known to have no intron: no answer is asked for. False: it is not known.
   bool take_without_introns(const HitPlan& plan, Codes query, std::size_t i);
   void take_left_end(const HitPlan& plan, Codes query, const PieceAnswers* answers, Ends& ends);
@@ -112,6 +113,9 @@ class HitAligner {
     Cuts cuts;
   };
   std::vector<CommonPiece> common_;
+  // Of the way in which a hit is aligned: may its pieces be doubtful, are they, and by how much does it score less than it should at most.
+  bool may_doubt_ = false, doubts_ = false;
+  std::int64_t less_ = 0;
 };
 
 }  // namespace sluice::base_alignment

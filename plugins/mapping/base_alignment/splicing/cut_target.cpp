@@ -230,18 +230,18 @@ bool put_back(std::span<const Cut> cuts, std::vector<std::uint32_t>& cigar) {
   return cut == cuts.end();
 }
 
-bool is_proven_at_once(const Scores& scores, const Problem& whole, std::int32_t score) {
-  return score > std::int64_t{whole.query_length} * scores.match - 2 * std::int64_t{scores.gap_open_long};
+std::int32_t highest_with_two_introns(const Scores& scores, const Problem& whole) {
+  return whole.query_length * scores.match - 2 * scores.gap_open_long;
 }
 
-bool is_proven(const Scores& scores, const Problem& whole, const Cuts& cuts, const ShortTarget& target, std::int32_t score, SplicedRows& rows,
-               CutScratch& scratch) {
-  if (is_proven_at_once(scores, whole, score)) return true;
+std::int32_t highest_through_cuts(const Scores& scores, const Problem& whole, const Cuts& cuts, const ShortTarget& target, SplicedRows& rows,
+                                  CutScratch& scratch) {
+  const std::int32_t at_once = highest_with_two_introns(scores, whole);
   const auto parts = static_cast<std::size_t>(whole.query_length) + 1;
   SplicedEdge through;  // what leaves the stretch before a cut, on paths through an earlier one
   for (std::size_t i = 0; i < cuts.of_target.size(); ++i) {
     const SplicedEdge& before = scratch.edges[i];
-    if (before.score.size() != parts) return false;
+    if (before.score.size() != parts) return at_once;
     // At the score of a cell of the cut, or behind it.
     std::vector<std::int32_t>&best = scratch.best, &intron = scratch.intron;
     best.resize(parts);
@@ -270,9 +270,9 @@ bool is_proven(const Scores& scores, const Problem& whole, const Cuts& cuts, con
     };
     through.column = stretch.target_length - 1;
     score_spliced_edges(scores, stretch, {part(target.sites.donor), part(target.sites.acceptor)}, {scratch.score, intron}, rows, {&through, 1});
-    if (through.score.size() != parts) return false;
+    if (through.score.size() != parts) return at_once;
   }
-  return through.score.back() < score;
+  return std::min(through.score.back(), at_once);
 }
 
 }  // namespace sluice::base_alignment

@@ -59,11 +59,11 @@ void want_edges(const Cuts& cuts, CutScratch& scratch);
 
 // From a path of the short target to that of the whole one. False: it does not go over all cuts in introns.
 bool put_back(std::span<const Cut> cuts, std::vector<std::uint32_t>& cigar);
-// Is it proven that `score`, of a path of the short target that goes over all cuts, is more than that of any path through one? whole: of the whole
-// target. scratch.edges: of the alignment to the short target.
-bool is_proven(const Scores& scores, const Problem& whole, const Cuts& cuts, const ShortTarget& target, std::int32_t score, SplicedRows& rows,
-               CutScratch& scratch);
-// The same where only the path's score is known.
-bool is_proven_at_once(const Scores& scores, const Problem& whole, std::int32_t score);
+// No path of the whole target through a cut scores more than these; if a path of the short target that goes over all cuts scores more, it is the
+// whole target's, and else the whole target's scores no more than the higher of both. whole: of the whole target.
+std::int32_t highest_with_two_introns(const Scores& scores, const Problem& whole);
+// scratch.edges: of the alignment to the short target.
+std::int32_t highest_through_cuts(const Scores& scores, const Problem& whole, const Cuts& cuts, const ShortTarget& target, SplicedRows& rows,
+                                  CutScratch& scratch);
 
 }  // namespace sluice::base_alignment
