@@ -213,7 +213,7 @@ done <<'END'
 -P|--all-chain
 -p 0.1 -N 50|--secondary-ratio 0.1 --best-count 50
 -p 0|--secondary-ratio 0
--N 0|--best-count 0
+-N 0|--no-secondary
 -M 0.1|--mask-level 0.1
 -M 0.9 --hard-mask-level|--mask-level 0.9 --hard-mask-level
 --mask-len 50|--mask-len 50

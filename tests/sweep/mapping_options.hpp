@@ -66,7 +66,7 @@ inline constexpr std::array<OptionGroup, 110> mapping_options = {{
     {3, {"--secondary=no", "--no-secondary"}},
     {3, {"-N 50 -p 0.5", "--best-count 50 --secondary-ratio 0.5"}},
     {3, {"-N 1 -p 0", "--best-count 1 --secondary-ratio 0"}},
-    {3, {"-N 0", "--best-count 0"}},
+    {3, {"-N 0", "--no-secondary"}},
     {3, {"-N 1000000 -p 0", "--best-count 1000000 --secondary-ratio 0"}},
     {3, {"-p 1", "--secondary-ratio 1"}},
     {4, {"-z 80,40", "--z-drop 80 --z-drop-inv 40"}},
@@ -211,7 +211,7 @@ inline constexpr std::array<OptionGroup, 33> overlap_options = {{
 inline constexpr std::array<SameOption, 8> splice_presets = {{
     {"-x splice", "--preset splice"},
     {"-x splice:hq", "--preset splice-hq"},
-    {"-x splice -uf -k14", "--preset splice --transcript-strand forward --k 14"},
+    {"-x splice -uf", "--preset splice --transcript-strand forward"},
     {"-x splice -ur", "--preset splice --transcript-strand reverse"},
     {"-x splice -un", "--preset splice --transcript-strand none"},
     {"-x splice -J0", "--preset splice --splice-model 0"},
@@ -229,7 +229,7 @@ inline constexpr std::array<SameOption, 8> known_junctions = {{
     {"--junc-bed junctions.bed -j junctions.bed --jump-min-match 30", "--junc-bed junctions.bed --jump-bed junctions.bed --jump-min-match 30"},
 }};
 // minimap2 aborts with --eqx where ends jump over junctions.
-inline constexpr std::array<OptionGroup, 71> splice_options = {{
+inline constexpr std::array<OptionGroup, 72> splice_options = {{
     {0, {"--cs", "--cs"}},
     {0, {"--MD", "--md"}},
     {0, {"--cs=long", "--cs-long"}},
@@ -239,7 +239,7 @@ inline constexpr std::array<OptionGroup, 71> splice_options = {{
     {2, {"-P", "--all-chain"}},
     {2, {"--secondary=no", "--no-secondary"}},
     {2, {"-N 50 -p 0.3", "--best-count 50 --secondary-ratio 0.3"}},
-    {2, {"-N 0", "--best-count 0"}},
+    {2, {"-N 0", "--no-secondary"}},
     {2, {"-N 1 -p 0", "--best-count 1 --secondary-ratio 0"}},
     {3, {"-z 40", "--z-drop 40 --z-drop-inv 40"}},
     {3, {"-z 1000", "--z-drop 1000 --z-drop-inv 1000"}},
@@ -270,6 +270,7 @@ inline constexpr std::array<OptionGroup, 71> splice_options = {{
     {10, {"-n 10 -m 100", "--min-cnt 10 --min-chain-score 100"}},
     {11, {"-w 10", "--w 10"}},
     {11, {"-w 1", "--w 1"}},
+    {11, {"-k 14", "--k 14"}},
     {11, {"-k 28 -w 20", "--k 28 --w 20"}},
     {11, {"-k 10 -w 20", "--k 10 --w 20"}},
     {12, {"--score-N 0", "--score-n 0"}},

@@ -39,11 +39,22 @@ void raise_to_sums_chosen(std::int32_t* to, const std::int32_t* from, std::int32
   for (; i < count; ++i) to[i] = std::max(to[i], from[i] + more);
 }
 
+// What introns can gain together in front of the read's first base, where sites are worth more than introns cost.
+std::int32_t most_gained(const Scores& scores, const Problem& problem, const SiteColumns& sites) {
+  std::int32_t closed = 0, open = -scores.gap_open_long + sites.donor[0];
+  for (std::size_t t = 1; t < static_cast<std::size_t>(problem.target_length); ++t) {
+    closed = std::max(closed, open + sites.acceptor[t]);
+    open = std::max(open, closed - scores.gap_open_long + sites.donor[t]);
+  }
+  return closed;
+}
+
 // Do differences of neighbours' scores fit 8 bits? Against a cell's score an intron that enters the next one lies between an open one and what closes
-// it; along the read a score rises by a match and a gap at most, along the target by what sites differ besides.
+// it; along the read a score rises by a match and a gap at most, along the target by what sites differ besides. At the border, which knows no sites,
+// what introns gain comes on top.
 bool differences_fit(const Scores& scores, const Problem& problem, const SiteColumns& sites) {
   const CellTag tag;
-  std::int32_t lowest = 0, highest = 0;
+  std::int32_t lowest = 0, highest = 0, most_of_two = 0;
   for (const auto column : {sites.donor, sites.acceptor}) {
     Cells low = hn::Zero(tag), high = low;
     std::int32_t i = 0;
@@ -56,14 +67,17 @@ bool differences_fit(const Scores& scores, const Problem& problem, const SiteCol
     hn::Store(low, tag, lows);
     hn::Store(high, tag, highs);
     lowest = std::min<std::int32_t>(lowest, *std::min_element(lows, lows + lanes));
-    highest = std::max<std::int32_t>(highest, *std::max_element(highs, highs + lanes));
+    std::int32_t highest_here = *std::max_element(highs, highs + lanes);
     for (; i < problem.target_length; ++i) {
       lowest = std::min<std::int32_t>(lowest, column[static_cast<std::size_t>(i)]);
-      highest = std::max<std::int32_t>(highest, column[static_cast<std::size_t>(i)]);
+      highest_here = std::max<std::int32_t>(highest_here, column[static_cast<std::size_t>(i)]);
     }
+    highest = std::max(highest, highest_here);
+    most_of_two += highest_here;
   }
+  const std::int32_t gained = most_of_two > scores.gap_open_long ? most_gained(scores, problem, sites) : 0;
   constexpr std::int32_t most = 120;
-  const std::int32_t gap = scores.gap_open + scores.gap_extend;
+  const std::int32_t gap = scores.gap_open + scores.gap_extend + gained;
   // The first: an intron that enters a cell against the score there, where its columns are equal.
   return scores.gap_open_long - 2 * lowest + highest + 2 * gap + scores.match <= most && scores.match + 2 * gap + highest - lowest <= most &&
          scores.match + scores.worst_column() + gap <= most;
