@@ -18,6 +18,7 @@
 #include "base_alignment/cuda/cuda.hpp"
 #include "base_alignment/cuda/spliced_lane.hpp"
 #include "base_alignment/kernel/align.hpp"
+#include "base_alignment/splicing/cut_target.hpp"
 #include "kernel_check.hpp"
 #include "unit/mapping/base_alignment/spliced_problems.hpp"
 
@@ -202,6 +203,8 @@ struct SplicedSet {
   std::vector<std::vector<cuda::SiteWord>> words;
   std::vector<Problem> problems;
   std::vector<cuda::SplicedProblem> spliced;
+  std::vector<std::vector<std::int32_t>> of_cuts;  // of targets that something was cut out of
+  std::vector<std::int32_t> highest;               // of paths through the cuts, as the host says
 
   void add_problem(const Problem& problem) {
     const kernel_problems::SplicedPair& pair = pairs[problems.size()];
@@ -252,11 +255,59 @@ SplicedSet intron_set(std::size_t count, std::size_t read, std::size_t intron, d
   }
   return set;
 }
+// Targets without what is cut out of them.
+SplicedSet cut_set(std::size_t count, unsigned seed) {
+  const Scores& scores = kernel_problems::spliced_scores[0];
+  std::mt19937 random(seed);
+  SplicedSet set;
+  SplicedRows rows;
+  CutScratch scratch;
+  Cuts cuts;
+  std::vector<Bases> reads;
+  while (set.pairs.size() < count) {
+    const Pair pair = kernel_problems::random_long_pair(random);
+    Problem whole = pair.problem(random, false);
+    whole.goal = Goal::ends;
+    whole.ties = TieOrder::gap_right;
+    find_cuts(scores, whole, scratch, cuts);
+    if (!cuts.any()) continue;
+    ShortTarget target;
+    cut_out({}, {.codes = pair.target, .sites = static_cast<kernel_problems::Sites>(random() % 3)}, cuts.of_target, target);
+    want_edges(cuts, scratch);
+    Problem problem = whole;
+    problem.target = target.codes.data();
+    problem.target_length -= cuts.bases();
+    Alignment made;
+    align_spliced(scores, problem, {target.sites.donor, target.sites.acceptor}, rows, made, scratch.edges);
+    set.highest.push_back(highest_through_cuts(scores, whole, cuts, target, rows, scratch));
+    std::vector<std::int32_t>& numbers = set.of_cuts.emplace_back();
+    for (const SplicedEdge& edge : scratch.edges) numbers.push_back(edge.column);
+    for (const Cut& cut : cuts.of_target) numbers.insert(numbers.end(), cut.losses.begin(), cut.losses.end());
+    set.pairs.push_back({{pair.query, target.codes}, target.sites});
+  }
+  for (std::size_t i = 0; i < set.pairs.size(); ++i) {
+    Problem problem;
+    problem.query = set.pairs[i].pair.query.data();
+    problem.target = set.pairs[i].pair.target.data();
+    problem.query_length = static_cast<std::int32_t>(set.pairs[i].pair.query.size());
+    problem.target_length = static_cast<std::int32_t>(set.pairs[i].pair.target.size());
+    set.add_problem(problem);
+    set.spliced.back().cuts = static_cast<std::int32_t>(set.of_cuts[i].size() / (2 + set.pairs[i].pair.query.size()));
+    set.spliced.back().of_cuts = set.of_cuts[i].data();
+  }
+  return set;
+}
 void compare_spliced(const std::string& name, const Scores& scores, const SplicedSet& set, std::size_t scratch, bool all_fit) {
   cuda::Answers answers;
   CallMemory memory(Contents::poison);
   cuda::align_spliced(scores, set.spliced, resources_of(scratch, memory, {}), answers);
   compare(name, set.problems, of_cpu(scores, set), answers, all_fit);
+  std::size_t other = 0;
+  for (std::size_t i = 0; i < set.highest.size(); ++i)
+    other += std::min(answers.of[i].highest_through_cuts, highest_with_two_introns(scores, set.problems[i])) == set.highest[i] ? 0U : 1U;
+  if (set.highest.empty()) return;
+  if (other > 0) ++failures;
+  std::printf("%s %s: %zu of %zu paths through cuts may score otherwise\n", other == 0 ? "ok" : "FAILED", name.c_str(), other, set.highest.size());
 }
 void check_spliced(bool small) {
   const std::size_t few = std::size_t{64} << 20, much = std::size_t{2} << 30;
@@ -271,6 +322,7 @@ void check_spliced(bool small) {
   }
   compare_spliced("introns between anchors", kernel_problems::spliced_scores[0], intron_set(small ? 20 : 3000, 210, small ? 1500 : 6000, 0.05, 1),
                   much, true);
+  compare_spliced("introns with cuts", kernel_problems::spliced_scores[0], cut_set(small ? 20 : 5000, 4), much, true);
   if (small) return;
   compare_spliced("an intron of 200 kb", kernel_problems::spliced_scores[0], intron_set(8, 210, 200'000, 0.05, 2), much, true);
   compare_spliced("an intron without room", kernel_problems::spliced_scores[0], intron_set(4, 210, 200'000, 0.05, 3), std::size_t{16} << 20, false);

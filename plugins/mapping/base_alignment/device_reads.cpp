@@ -15,10 +15,10 @@ class RoundAnswers final : public PieceAnswers {
   bool take(std::size_t number, Sites sites, Alignment& made, PieceAnswer& piece_answer) const override {
     const auto way = std::find_if(hit_.ways.begin(), hit_.ways.end(), [&](const RoundWay& of_sites) { return of_sites.sites == sites; });
     if (way == hit_.ways.end()) return false;
-    const RoundPiece& piece = way->pieces[number];
-    if (piece.problem < 0 || answers_.is_done[static_cast<std::size_t>(piece.problem)] == 0) return false;
-    const cuda::Answer& answer = answers_.of[static_cast<std::size_t>(piece.problem)];
-    const std::span<const std::uint32_t> cigar = answers_.cigar(static_cast<std::size_t>(piece.problem));
+    const std::int64_t problem = way->problem_of[number];
+    if (problem < 0 || answers_.is_done[static_cast<std::size_t>(problem)] == 0) return false;
+    const cuda::Answer& answer = answers_.of[static_cast<std::size_t>(problem)];
+    const std::span<const std::uint32_t> cigar = answers_.cigar(static_cast<std::size_t>(problem));
     made.best = answer.best;
     made.best_target = answer.best_target;
     made.best_query = answer.best_query;
@@ -28,7 +28,9 @@ class RoundAnswers final : public PieceAnswers {
     made.dropped = answer.dropped;
     made.reached_end = answer.reached_end;
     made.cigar.assign(cigar.begin(), cigar.end());
-    piece_answer = {.deepest_fall = answer.deepest_fall, .cuts = piece.cuts.any() ? &piece.cuts : nullptr};
+    piece_answer = {.deepest_fall = answer.deepest_fall,
+                    .cuts = !hit_.cuts.empty() && hit_.cuts[number].any() ? &hit_.cuts[number] : nullptr,
+                    .highest_through_cuts = answer.highest_through_cuts};
     return true;
   }
   void count_unproven() const override { ++unproven_; }
@@ -68,27 +70,43 @@ std::vector<cuda::SiteWord> target_words(const AlignmentSettings& settings, cons
   return words;
 }
 
-void add_problems(const AlignmentSettings& settings, Codes strand, RoundWay& way, RoundHit& round) {
-  round.plan.sites = way.sites;
-  CutScratch scratch;
+void add_problems(const AlignmentSettings& settings, Codes strand, RoundHit& round) {
+  RoundWay& way = round.ways.emplace_back();
   for (std::size_t i = 0; i < round.plan.pieces.size(); ++i) {
     const Piece piece = piece_of(strand, i, round);
-    const TieOrder ties = round.plan.pieces[i].ties;
-    Problem problem = problem_of(piece, ties);
-    const bool spliced = settings.splice.enabled;
-    const bool goes =
-        !piece.query.empty() && !piece.target.empty() && !too_large(settings, problem) && (spliced || !needs_no_matrix(settings.scores, problem));
-    RoundPiece& of_round = way.pieces.emplace_back();
-    if (!goes) continue;
-    of_round.problem = static_cast<std::int64_t>(round.problems.size());
-    if (spliced) {
-      find_cuts(settings, problem, scratch, of_round.cuts);
-      // With more cuts than one it is hardly ever proven at once that they do not matter.
-      if (of_round.cuts.of_target.size() > 1) of_round.cuts.of_target.clear();
-      round.targets.push_back(target_words(settings, site_piece_of(piece, ties), of_round.cuts));
-      problem.target_length -= of_round.cuts.bases();
-    }
+    const Problem problem = problem_of(piece, round.plan.pieces[i].ties);
+    const bool goes = !piece.query.empty() && !piece.target.empty() && !too_large(settings, problem) && !needs_no_matrix(settings.scores, problem);
+    way.problem_of.push_back(goes ? static_cast<std::int64_t>(round.problems.size()) : -1);
+    if (goes) round.problems.push_back(problem);
+  }
+}
+
+// Across introns: those from end to end that something can be cut out of, or all where that is not known to be right. What else there is the CPU
+// knows to be without introns, or it is short.
+void add_spliced_problems(const AlignmentSettings& settings, Codes strand, Sites sites, CutScratch& scratch, RoundHit& round) {
+  round.plan.sites = sites;
+  const bool is_first = round.ways.empty();
+  RoundWay& way = round.ways.emplace_back();
+  way.sites = sites;
+  round.cuts.resize(round.plan.pieces.size());
+  for (std::size_t i = 0; i < round.plan.pieces.size(); ++i) {
+    way.problem_of.push_back(-1);
+    if (round.plan.pieces[i].goal != Goal::ends) continue;
+    const Piece piece = round.plan.piece(strand, i);
+    Problem problem = problem_of(piece, TieOrder::gap_right);
+    if (piece.query.empty() || piece.target.empty() || too_large(settings, problem)) continue;
+    Cuts& cuts = round.cuts[i];
+    if (is_first) find_cuts(settings, problem, scratch, cuts);
+    if (!cuts.any() && !sites_may_gain(settings)) continue;
+    way.problem_of.back() = static_cast<std::int64_t>(round.problems.size());
+    round.targets.push_back(target_words(settings, site_piece_of(piece, TieOrder::gap_right), cuts));
+    problem.target_length -= cuts.bases();
     round.problems.push_back(problem);
+    std::vector<std::int32_t>& numbers = round.of_cuts.emplace_back();
+    want_edges(cuts, scratch);
+    if (cuts.any())
+      for (const SplicedEdge& edge : scratch.edges) numbers.push_back(edge.column);
+    for (const Cut& cut : cuts.of_target) numbers.insert(numbers.end(), cut.losses.begin(), cut.losses.end());
   }
 }
 
@@ -99,8 +117,8 @@ void number_problems(std::span<RoundRead> reads, const Take& take) {
   for (RoundRead& read : reads) {
     for (RoundHit& hit : read.round) {
       for (RoundWay& way : hit.ways)
-        for (RoundPiece& piece : way.pieces)
-          if (piece.problem >= 0) piece.problem += before;
+        for (std::int64_t& problem : way.problem_of)
+          if (problem >= 0) problem += before;
       before += static_cast<std::int64_t>(hit.problems.size());
       take(hit);
     }
@@ -111,14 +129,19 @@ void number_problems(std::span<RoundRead> reads, const Take& take) {
 
 void plan_round(const AlignmentSettings& settings, ReadAligner& aligner, RoundRead& read) {
   read.round.clear();
+  CutScratch scratch;
   for (std::size_t i = 0; i < read.state.hits.size(); ++i) {
     if (read.state.is_aligned[i] != 0) continue;
     RoundHit& round = read.round.emplace_back();
     round.hit = i;
     aligner.plan_hit(read.state, i, round.plan);
     const AlignedHit& hit = read.state.hits[i];
-    for (const Sites sites : ways_of(settings.splice, hit))
-      add_problems(settings, read.state.strands.strand(hit.reverse), round.ways.emplace_back(RoundWay{.sites = sites, .pieces = {}}), round);
+    const Codes strand = read.state.strands.strand(hit.reverse);
+    if (!settings.splice.enabled) {
+      add_problems(settings, strand, round);
+      continue;
+    }
+    for (const Sites sites : ways_of(settings.splice, hit)) add_spliced_problems(settings, strand, sites, scratch, round);
   }
 }
 
@@ -130,7 +153,11 @@ std::vector<Problem> problems_of(std::span<RoundRead> reads) {
 std::vector<cuda::SplicedProblem> spliced_problems_of(std::span<RoundRead> reads) {
   std::vector<cuda::SplicedProblem> all;
   number_problems(reads, [&](const RoundHit& hit) {
-    for (std::size_t i = 0; i < hit.problems.size(); ++i) all.push_back({hit.problems[i], hit.targets[i].data()});
+    for (std::size_t i = 0; i < hit.problems.size(); ++i) {
+      all.push_back({hit.problems[i], hit.targets[i].data(),
+                     static_cast<std::int32_t>(hit.of_cuts[i].size() / (2 + static_cast<std::size_t>(hit.problems[i].query_length))),
+                     hit.of_cuts[i].data()});
+    }
   });
   return all;
 }

@@ -10,23 +10,21 @@
 
 namespace sluice::base_alignment {
 
-// A piece of a hit among all problems of a round.
-struct RoundPiece {
-  std::int64_t problem = -1;  // of the round; -1: left to the CPU
-  Cuts cuts;                  // across introns: what its target is without
-};
 // The pieces of one hit in one way (see ways_of).
 struct RoundWay {
   Sites sites = Sites::none;
-  std::vector<RoundPiece> pieces;
+  std::vector<std::int64_t> problem_of;  // by piece: of the round; -1: left to the CPU
 };
 struct RoundHit {
   std::size_t hit = 0;  // of its read
   HitPlan plan;
   std::vector<std::uint8_t> reversed;  // codes of the left end
   std::vector<RoundWay> ways;
-  std::vector<Problem> problems;                     // of this hit
-  std::vector<std::vector<cuda::SiteWord>> targets;  // of each problem, across introns
+  std::vector<Problem> problems;  // of this hit
+  // Across introns, of each problem: what a device gets of the target, and of its cuts.
+  std::vector<std::vector<cuda::SiteWord>> targets;
+  std::vector<std::vector<std::int32_t>> of_cuts;
+  std::vector<Cuts> cuts;  // by piece
 };
 struct RoundRead {
   ReadState state;
@@ -40,7 +38,7 @@ std::vector<Problem> problems_of(std::span<RoundRead> reads);
 // The same across introns.
 std::vector<cuda::SplicedProblem> spliced_problems_of(std::span<RoundRead> reads);
 // Aligns the hits that were planned; false: no part of them is left for another round. unproven: raised by the pieces whose answers are of no use, as
-// the middles that their targets are without may matter.
+// what was cut out of their targets may matter.
 bool take_round(ReadAligner& aligner, const cuda::Answers& answers, RoundRead& read, std::size_t& unproven);
 
 }  // namespace sluice::base_alignment

@@ -152,9 +152,10 @@ bool align_piece_without_introns(const AlignmentSettings& settings, const Piece&
   const Problem problem = problem_of(piece, ties);
   return !sites_may_gain(settings) && !too_large(settings, problem) && align_without_introns(settings.scores, problem, memory.rows, memory.piece);
 }
-bool put_cuts_back(const AlignmentSettings& settings, const Piece& piece, AlignmentMemory& memory) {
-  return put_back(piece.cuts->of_target, memory.piece.cigar) &&
-         leaves(piece, highest_with_two_introns(settings.scores, problem_of(piece, TieOrder::gap_right)), memory);
+bool put_cuts_back(const AlignmentSettings& settings, const Piece& piece, std::int32_t highest_through_cuts, AlignmentMemory& memory) {
+  if (!put_back(piece.cuts->of_target, memory.piece.cigar)) return false;
+  const std::int32_t at_once = highest_with_two_introns(settings.scores, problem_of(piece, TieOrder::gap_right));
+  return leaves(piece, highest_through_cuts == Alignment::unreached ? at_once : std::min(highest_through_cuts, at_once), memory);
 }
 
 void align_piece(const AlignmentSettings& settings, const Piece& piece, AlignmentMemory& memory) {

@@ -58,7 +58,7 @@ SitePiece site_piece_of(const Piece& piece, TieOrder ties);
 
 // memory.piece, an alignment to the piece's target without its cuts, becomes that to the whole one; false: that it is the right one is not proven,
 // and a doubt is not wanted.
-bool put_cuts_back(const AlignmentSettings& settings, const Piece& piece, AlignmentMemory& memory);
+bool put_cuts_back(const AlignmentSettings& settings, const Piece& piece, std::int32_t highest_through_cuts, AlignmentMemory& memory);
 
 // Into memory.piece, across introns; false: it is not known that the path has none, so that sites do not count.
 bool align_piece_without_introns(const AlignmentSettings& settings, const Piece& piece, TieOrder ties, AlignmentMemory& memory);

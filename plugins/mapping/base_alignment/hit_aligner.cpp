@@ -114,7 +114,7 @@ std::int64_t HitAligner::take_piece(const HitPlan& plan, Codes query, std::size_
   if (PieceAnswer answer; answers != nullptr && answers->take(i, plan.sites, memory_.piece, answer)) {
     if (answer.cuts == nullptr) return answer.deepest_fall;
     piece.cuts = answer.cuts;
-    if (put_cuts_back(settings_, piece, memory_) && takes_doubt(piece)) return unknown;
+    if (put_cuts_back(settings_, piece, answer.highest_through_cuts, memory_) && takes_doubt(piece)) return unknown;
     answers->count_unproven();
   }
   if (plan.pieces[i].ties == TieOrder::gap_left) {

@@ -41,6 +41,7 @@ struct HitPlan {
 struct PieceAnswer {
   std::int64_t deepest_fall = 0;  // of a gap, see look_for_fall
   const Cuts* cuts = nullptr;     // across introns: what the target was without; may be null
+  std::int32_t highest_through_cuts = Alignment::unreached;
 };
 class PieceAnswers {
  public:

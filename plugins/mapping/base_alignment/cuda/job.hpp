@@ -23,6 +23,12 @@ constexpr SiteWord site_word(std::uint8_t code, std::int8_t donor, std::int8_t a
 struct SplicedProblem {
   Problem problem;
   const SiteWord* target = nullptr;
+  // Of a target that something was cut out of (splicing/cut_target.hpp): the columns before the cuts, then for each cut the least losses of paths in
+  // it by bases of the read, from none to all.
+  std::int32_t cuts = 0;
+  const std::int32_t* of_cuts = nullptr;
+
+  std::size_t numbers_of_cuts() const { return static_cast<std::size_t>(cuts) * (2 + static_cast<std::size_t>(problem.query_length)); }
 };
 
 struct Job {
@@ -37,6 +43,8 @@ struct Job {
   std::int32_t ring = 0;         // cells of a row that are kept, a power of two; blocks only
   std::int64_t ring_place = -1;  // below 0: in shared memory
   std::int64_t operations = 0;   // place of the first of query_length + target_length
+  std::int32_t cuts = 0;
+  std::int64_t of_cuts = 0;  // place of their numbers
 };
 
 struct Answer {
@@ -46,6 +54,7 @@ struct Answer {
   bool dropped = false, reached_end = false;
   bool too_narrow = false;        // the narrow band gives no answer
   std::int32_t deepest_fall = 0;  // along a path from end to end: see FallSearch
+  std::int32_t highest_through_cuts = Alignment::unreached;
   std::int32_t operation_count = 0;
   std::int64_t operations = 0;  // place of the first one
 };

@@ -33,7 +33,7 @@ class SplicedRunner {
 
   void take_problems() {
     jobs_.reserve(problems_.size());
-    std::size_t codes = 0, words = 0;
+    std::size_t codes = 0, words = 0, numbers = 0;
     for (std::size_t i = 0; i < problems_.size(); ++i) {
       const Problem& problem = problems_[i].problem;
       Job& job = jobs_.emplace_back(job_of(problem));
@@ -53,6 +53,9 @@ class SplicedRunner {
       job.target = static_cast<std::int64_t>(words);
       codes += static_cast<std::size_t>(problem.query_length);
       words += static_cast<std::size_t>(problem.target_length);
+      job.cuts = problems_[i].cuts;
+      job.of_cuts = static_cast<std::int64_t>(numbers);
+      numbers += problems_[i].numbers_of_cuts();
       of_cells_[kind].push_back(i);
     }
     waves_.lap(Phase::prepare, 0);
@@ -67,7 +70,11 @@ class SplicedRunner {
       copy_of_targets.add(problem.target, static_cast<std::size_t>(problem.problem.target_length) * sizeof(SiteWord));
     });
     copy_of_targets.finish();
-    waves_.set_inputs(queries, targets);
+    auto* const of_cuts = static_cast<std::int32_t*>(resources_.allocate(numbers * sizeof(std::int32_t)));
+    sluice::cuda::GatheredCopy copy_of_cuts(of_cuts, resources_.stream);
+    for_each_job([&](const SplicedProblem& problem) { copy_of_cuts.add(problem.of_cuts, problem.numbers_of_cuts() * sizeof(std::int32_t)); });
+    copy_of_cuts.finish();
+    waves_.set_inputs(queries, targets, of_cuts);
     waves_.lap(Phase::upload, 0);
   }
   // Those that have a place, in their order.
@@ -88,7 +95,9 @@ class SplicedRunner {
     waves_.run(
         list,
         [&](std::size_t i) {
-          return Need{step_bytes(i), 0, operation_bytes(jobs_[i])};
+          const Job& job = jobs_[i];
+          return Need{step_bytes(i), job.cuts > 0 ? rounded_up(static_cast<std::size_t>(CutNumbers::bytes(job.cuts, job.query_length))) : 0,
+                      operation_bytes(job)};
         },
         [&](const Work& work) {
           fill_spliced_kernel<cells>

@@ -21,7 +21,13 @@ class SplicedRows {
   static constexpr std::int32_t stride = warp_lanes * cells;
 
   __device__ SplicedRows(const Work& work, const SplicedRule& rule, const Job& job, int lane)
-      : scores_(work.scores), rule_(rule), job_(job), rank_(lane), target_(work.targets + job.target) {
+      : scores_(work.scores),
+        rule_(rule),
+        job_(job),
+        rank_(lane),
+        target_(work.targets + job.target),
+        target_length_(job.target_length),
+        numbers_(work.rings + (job.cuts > 0 ? job.ring_place : 0), job, work.of_cuts + job.of_cuts) {
     lane_.start(work.scores, work.codes + job.query, job.query_length, lane * cells);
     steps_ = work.steps + job.steps + lane * cells;
     next_ = target_at(-lane * cells);
@@ -38,6 +44,10 @@ class SplicedRows {
   __device__ Answer run() {
     Answer answer;
     const std::int32_t rows = job_.query_length + job_.target_length - 1;
+    if (!has_peak && job_.cuts > 0) {
+      numbers_.start(scores_, rank_, warp_lanes);
+      __syncwarp();
+    }
     std::int32_t row = 0;
     for (; row < job_.query_length && !answer.dropped; ++row) {
       fill<ties, true>(row);
@@ -45,23 +55,67 @@ class SplicedRows {
     }
     for (; row < rows && !answer.dropped; ++row) {
       fill<ties, false>(row);
-      if constexpr (has_peak) look(row, answer);
+      if constexpr (has_peak)
+        look(row, answer);
+      else
+        for (std::int32_t cut = 0; cut < job_.cuts; ++cut)
+          lane_.write_edge(row, numbers_.column(cut), job_.query_length, numbers_.score_before(cut), numbers_.intron_before(cut));
     }
     if (!answer.dropped) answer.score = score_at_query_end();
+    if (!has_peak && job_.cuts > 0) answer.highest_through_cuts = go_through_cuts<ties>();
     return answer;
+  }
+
+  // From the first cut on: the stretch of the target behind each one.
+  template <TieOrder ties>
+  __device__ std::int32_t go_through_cuts() {
+    const SiteWord* const target = target_;
+    for (std::int32_t cut = 0; cut < job_.cuts; ++cut) {
+      __syncwarp();
+      numbers_.find_best(cut, rank_, warp_lanes);
+      __syncwarp();
+      numbers_.go_through(scores_, cut, rank_, warp_lanes);
+      __syncwarp();
+      const std::int32_t begin = numbers_.column(cut) + 1, end = cut + 1 < job_.cuts ? numbers_.column(cut + 1) + 1 : job_.target_length;
+      target_ = target + begin;
+      target_length_ = end - begin;
+      lane_.start_behind(scores_, numbers_.score(), numbers_.intron(), job_.query_length);
+      const SplicedPassing before = Lane::before_first_behind(scores_, numbers_.score()[0]);
+      next_ = target_at(-rank_ * cells);
+      const std::int32_t rows = job_.query_length + target_length_ - 1;
+      for (std::int32_t row = 0; row < rows; ++row) {
+        if (row < job_.query_length)
+          advance<ties, true>(row, before);
+        else
+          advance<ties, false>(row, before);
+        lane_.write_edge(row, target_length_ - 1, job_.query_length, numbers_.score_through(), numbers_.intron_through());
+      }
+    }
+    __syncwarp();
+    return numbers_.score_through()[job_.query_length];
+  }
+  template <TieOrder ties, bool on_first_rows>
+  __device__ __forceinline__ void advance(std::int32_t row, SplicedPassing before) {
+    std::uint32_t steps[Lane::step_words];
+    take_row<ties, on_first_rows>(row, before, steps);
   }
 
   template <TieOrder ties, bool on_first_rows>
   __device__ __forceinline__ void fill(std::int32_t row) {
-    const SplicedPassing own = lane_.passing();
-    SplicedPassing passed{__shfl_up_sync(whole_warp, own.score, 1), __shfl_up_sync(whole_warp, own.insertion, 1)};
-    if (rank_ == 0) passed = Lane::before_first(scores_, row);
-    const SiteWord entering = next_;
-    next_ = target_at(row + 1 - rank_ * cells);
     std::uint32_t steps[Lane::step_words];
-    lane_.template fill<ties, on_first_rows>(rule_, row, entering, passed, steps);
+    take_row<ties, on_first_rows>(row, Lane::before_first(scores_, row), steps);
     store(steps);
     steps_ += stride;
+  }
+  // before: what the first lane takes.
+  template <TieOrder ties, bool on_first_rows>
+  __device__ __forceinline__ void take_row(std::int32_t row, SplicedPassing before, std::uint32_t (&steps)[Lane::step_words]) {
+    const SplicedPassing own = lane_.passing();
+    SplicedPassing passed{__shfl_up_sync(whole_warp, own.score, 1), __shfl_up_sync(whole_warp, own.insertion, 1)};
+    if (rank_ == 0) passed = before;
+    const SiteWord entering = next_;
+    next_ = target_at(row + 1 - rank_ * cells);
+    lane_.template fill<ties, on_first_rows>(rule_, row, entering, passed, steps);
   }
   __device__ __forceinline__ void store(const std::uint32_t (&steps)[Lane::step_words]) const {
     if constexpr (cells == 2)
@@ -87,14 +141,16 @@ class SplicedRows {
     return __shfl_sync(whole_warp, lane_.score_at(job_.query_length - 1), (job_.query_length - 1) / cells);
   }
   __device__ SiteWord target_at(std::int32_t place) const {
-    return static_cast<std::uint32_t>(place) < static_cast<std::uint32_t>(job_.target_length) ? target_[place] : 0;
+    return static_cast<std::uint32_t>(place) < static_cast<std::uint32_t>(target_length_) ? target_[place] : 0;
   }
 
   const Scores& scores_;
   const SplicedRule& rule_;
   const Job job_;
   const int rank_;
-  const SiteWord* target_;
+  const SiteWord* target_;  // and its length: what passes by
+  std::int32_t target_length_;
+  const CutNumbers numbers_;
   Lane lane_;
   SiteWord next_;
   std::uint8_t* steps_;

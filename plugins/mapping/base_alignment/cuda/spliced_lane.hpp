@@ -57,6 +57,32 @@ class SplicedLane {
     }
   }
 
+  // The same behind scores and introns that go on, by bases of the read from none to all, as of SplicedStart in kernel/spliced.hpp.
+  SLUICE_HOST_DEVICE void start_behind(const Scores& scores, const std::int32_t* score, const std::int32_t* intron, std::int32_t query_length) {
+    for (int k = 0; k < cells; ++k) {
+      const std::int32_t bases = first_ + k + 1 < query_length ? first_ + k + 1 : query_length;
+      score_[k] = before_[k] = score[bases] * SplicedRule::scale;
+      deletion_[k] = (score[bases] - scores.gap_open - scores.gap_extend) * SplicedRule::scale;
+      intron_[k] = intron[bases] * SplicedRule::scale;
+      insertion_[k] = 0;
+      target_[k] = 0;
+    }
+  }
+  SLUICE_HOST_DEVICE static SplicedPassing before_first_behind(const Scores& scores, std::int32_t score) {
+    return {score * SplicedRule::scale, (score - scores.gap_open - scores.gap_extend) * SplicedRule::scale};
+  }
+  // What leaves a column behind the row that was filled last, if the lane has its cell there: at the place of the read's bases in front of it.
+  SLUICE_HOST_DEVICE void write_edge(std::int32_t row, std::int32_t column, std::int32_t query_length, std::int32_t* score,
+                                     std::int32_t* intron) const {
+    const std::int32_t base = row - column;
+    if (base < first_ || base >= first_ + cells || base >= query_length) return;
+    for (int k = 0; k < cells; ++k) {
+      if (first_ + k != base) continue;
+      score[base + 1] = higher(score_[k], deletion_[k]) / SplicedRule::scale;
+      intron[base + 1] = intron_[k] / SplicedRule::scale;
+    }
+  }
+
   SLUICE_HOST_DEVICE SplicedPassing passing() const { return {before_[cells - 1], insertion_[cells - 1]}; }
   // What the lane of the read's first base takes.
   SLUICE_HOST_DEVICE static SplicedPassing before_first(const Scores& scores, std::int32_t row) {
@@ -144,6 +170,56 @@ class SplicedLane {
   SiteWord target_[cells];
   std::uint32_t query_[cells];
   std::int32_t first_;
+};
+
+// What leaves columns before cuts, and what goes on behind them (highest_through_cuts in splicing/cut_target.hpp), by bases of the read from none to
+// all.
+class CutNumbers {
+ public:
+  SLUICE_HOST_DEVICE static constexpr std::int64_t bytes(std::int32_t cuts, std::int32_t query_length) {
+    return (2 * std::int64_t{cuts} + 5) * (query_length + 1) * static_cast<std::int64_t>(sizeof(std::int32_t));
+  }
+  SLUICE_HOST_DEVICE CutNumbers(void* memory, const Job& job, const std::int32_t* of_cuts)
+      : memory_(static_cast<std::int32_t*>(memory)), of_cuts_(of_cuts), cuts_(job.cuts), parts_(job.query_length + 1) {}
+  SLUICE_HOST_DEVICE std::int32_t column(std::int32_t cut) const { return of_cuts_[cut]; }
+  SLUICE_HOST_DEVICE const std::int32_t* losses(std::int32_t cut) const { return of_cuts_ + cuts_ + std::int64_t{cut} * parts_; }
+  SLUICE_HOST_DEVICE std::int32_t* score_before(std::int32_t cut) const { return memory_ + std::int64_t{2} * cut * parts_; }
+  SLUICE_HOST_DEVICE std::int32_t* intron_before(std::int32_t cut) const { return score_before(cut) + parts_; }
+  // On paths through an earlier cut.
+  SLUICE_HOST_DEVICE std::int32_t* score_through() const { return score_before(cuts_); }
+  SLUICE_HOST_DEVICE std::int32_t* intron_through() const { return intron_before(cuts_); }
+  SLUICE_HOST_DEVICE std::int32_t* best() const { return score_before(cuts_) + 2 * parts_; }
+  SLUICE_HOST_DEVICE std::int32_t* score() const { return best() + parts_; }
+  SLUICE_HOST_DEVICE std::int32_t* intron() const { return score() + parts_; }
+
+  // By one of `size` threads; between these steps all memory is to be seen by all.
+  SLUICE_HOST_DEVICE void start(const Scores& scores, std::int32_t rank, std::int32_t size) const {
+    for (std::int32_t cut = rank; cut < cuts_; cut += size) *score_before(cut) = *intron_before(cut) = spliced_border(scores, column(cut) + 1);
+    if (rank == 0) *score_through() = *intron_through() = -scores.gap_open_long;
+  }
+  SLUICE_HOST_DEVICE void find_best(std::int32_t cut, std::int32_t rank, std::int32_t size) const {
+    for (std::int32_t j = rank; j < parts_; j += size) {
+      std::int32_t highest = higher(score_before(cut)[j], intron_before(cut)[j]);
+      if (cut > 0) highest = higher(highest, higher(score_through()[j], intron_through()[j]));
+      best()[j] = highest;
+    }
+  }
+  SLUICE_HOST_DEVICE void go_through(const Scores& scores, std::int32_t cut, std::int32_t rank, std::int32_t size) const {
+    const std::int32_t* const loss = losses(cut);
+    for (std::int32_t j = rank; j < parts_; j += size) {
+      std::int32_t highest = best()[j];
+      for (std::int32_t m = 1; m <= j; ++m) highest = higher(highest, best()[j - m] + m * scores.match - loss[m]);
+      score()[j] = highest;
+      const std::int32_t opened = highest - scores.gap_open_long;
+      intron()[j] = cut > 0 ? higher(opened, intron_through()[j]) : opened;
+    }
+  }
+
+ private:
+  SLUICE_HOST_DEVICE static std::int32_t higher(std::int32_t a, std::int32_t b) { return a > b ? a : b; }
+  std::int32_t* memory_;
+  const std::int32_t* of_cuts_;
+  std::int32_t cuts_, parts_;
 };
 
 // Have the lanes of a warp room for the read's bases, and are scores whole numbers that can be scaled?

@@ -43,9 +43,10 @@ class Waves {
       : scores_(scores), resources_(resources), jobs_(jobs), answers_(answers) {}
 
   // What jobs read: codes, and words of the target for those across introns.
-  void set_inputs(const std::uint8_t* codes, const std::uint32_t* targets = nullptr) {
+  void set_inputs(const std::uint8_t* codes, const std::uint32_t* targets = nullptr, const std::int32_t* of_cuts = nullptr) {
     codes_ = codes;
     targets_ = targets;
+    of_cuts_ = of_cuts;
   }
   void lap(Phase phase, double cells) const {
     if (resources_.lap) resources_.lap(phase, cells);
@@ -56,6 +57,10 @@ class Waves {
   void run(const std::vector<std::size_t>& list, const NeedOf& need_of, const Fill& fill, const Follow& follow, Phase phase,
            std::vector<std::size_t>& failed) {
     constexpr std::size_t most_jobs = std::size_t{1} << 20;
+    if (list.empty()) return;
+    std::size_t wanted = 2 * scratch_alignment;
+    for (const std::size_t i : list) wanted += rounded_up(need_of(i).all()) + scratch_alignment;
+    const std::size_t room = reserve(std::min(wanted, resources_.scratch_bytes));
     for (std::size_t next = 0; next < list.size();) {
       std::vector<Job> wave;
       std::vector<std::size_t> problems;
@@ -65,11 +70,11 @@ class Waves {
         Job& job = jobs_[list[next]];
         Need need = need_of(list[next]);
         need.steps = rounded_up(need.steps);
-        if (need.all() + 2 * scratch_alignment > resources_.scratch_bytes) {
+        if (need.all() + 2 * scratch_alignment > room) {
           ++answers_.left;
           continue;
         }
-        if (all.all() + need.all() + 2 * scratch_alignment > resources_.scratch_bytes) break;
+        if (all.all() + need.all() + 2 * scratch_alignment > room) break;
         job.steps = static_cast<std::int64_t>(all.steps);
         job.ring_place = need.ring > 0 ? static_cast<std::int64_t>(all.ring) : -1;
         job.operations = static_cast<std::int64_t>(all.operations / sizeof(std::uint32_t));
@@ -94,9 +99,27 @@ class Waves {
   }
 
  private:
+  // Makes room for what waves need, as much as there is of it on the device.
+  std::size_t reserve(std::size_t wanted) {
+    constexpr std::size_t least = std::size_t{32} << 20;
+    if (wanted <= scratch_.size()) return scratch_.size();
+    // There are two rooms at most.
+    if (scratch_.size() > 0) wanted = resources_.scratch_bytes;
+    for (;; wanted /= 2) {
+      try {
+        scratch_.get(wanted, resources_);
+        return scratch_.size();
+      } catch (const Failure& failure) {
+        if (failure.status() != SLUICE_ERROR_DEVICE_MEMORY) throw;
+        if (wanted / 2 <= scratch_.size()) return scratch_.size();
+        if (wanted / 2 < least) throw;
+      }
+    }
+  }
+
   Work place(const std::vector<Job>& wave, const Need& all) {
     const std::size_t steps = rounded_up(all.steps), rings = rounded_up(all.ring);
-    std::uint8_t* const memory = scratch_.get(steps + rings + all.operations, resources_, resources_.scratch_bytes);
+    std::uint8_t* const memory = scratch_.get(steps + rings + all.operations, resources_);
     const std::size_t answers = rounded_up(wave.size() * sizeof(Answer));
     std::uint8_t* const lists = lists_.get(answers + wave.size() * sizeof(Job), resources_);
     sluice::cuda::copy_to_device(lists + answers, wave.data(), wave.size() * sizeof(Job), resources_.stream);
@@ -105,6 +128,7 @@ class Waves {
             static_cast<std::int32_t>(wave.size()),
             codes_,
             targets_,
+            of_cuts_,
             memory,
             memory + steps,
             reinterpret_cast<std::uint32_t*>(memory + steps + rings),
@@ -144,15 +168,14 @@ class Waves {
   // Grows; what it had before is given back at the end of the call.
   class Room {
    public:
-    // When it has to grow, at once to `most`: then there are two of them at most.
-    std::uint8_t* get(std::size_t bytes, const Resources& resources, std::size_t most = 0) {
+    std::uint8_t* get(std::size_t bytes, const Resources& resources) {
       if (bytes > size_) {
-        const std::size_t size = size_ == 0 ? bytes : std::max(bytes, most);
-        memory_ = static_cast<std::uint8_t*>(resources.allocate(size));
-        size_ = size;
+        memory_ = static_cast<std::uint8_t*>(resources.allocate(bytes));
+        size_ = bytes;
       }
       return memory_;
     }
+    std::size_t size() const { return size_; }
 
    private:
     std::uint8_t* memory_ = nullptr;
@@ -165,6 +188,7 @@ class Waves {
   Answers& answers_;
   const std::uint8_t* codes_ = nullptr;
   const std::uint32_t* targets_ = nullptr;
+  const std::int32_t* of_cuts_ = nullptr;
   Room scratch_, lists_, gathered_;
 };
 

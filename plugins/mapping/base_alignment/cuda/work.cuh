@@ -19,6 +19,7 @@ struct Work {
   std::int32_t count;
   const std::uint8_t* codes;
   const std::uint32_t* targets;  // of jobs across introns: see SiteWord
+  const std::int32_t* of_cuts;
   std::uint8_t* steps;
   std::uint8_t* rings;
   std::uint32_t* operations;

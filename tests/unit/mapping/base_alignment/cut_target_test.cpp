@@ -11,42 +11,6 @@
 using namespace sluice::base_alignment;
 using namespace kernel_problems;
 
-namespace {
-
-Bases with_errors(std::mt19937& random, const Bases& bases, std::uint32_t per_thousand) {
-  Bases made;
-  for (const std::uint8_t base : bases) {
-    const std::uint32_t dice = random() % 1000;
-    if (dice < per_thousand / 4) continue;
-    made.push_back(dice < per_thousand / 2 ? static_cast<std::uint8_t>(random() % 4) : base);
-    if (dice >= per_thousand / 2 && dice < per_thousand) made.push_back(static_cast<std::uint8_t>(random() % 4));
-  }
-  if (made.empty()) made.push_back(0);
-  return made;
-}
-void write_over(Bases& bases, std::size_t at, const Bases& with) {
-  std::copy_n(with.begin(), std::min(with.size(), bases.size() - at), bases.begin() + static_cast<std::ptrdiff_t>(at));
-}
-
-// Parts of the read lie in it, too, in some cases as exons.
-Bases random_intron(std::mt19937& random, const Bases& read, std::uint32_t errors) {
-  Bases intron = random_bases(random, 300 + random() % 2500, 4, random() % 10 == 0 ? 5 : 0);
-  for (std::uint32_t copies = random() % 3; copies-- > 0;) {
-    const std::size_t begin = random() % read.size(), bases = 1 + random() % (read.size() - begin), at = random() % intron.size();
-    const Bases part(read.begin() + static_cast<std::ptrdiff_t>(begin), read.begin() + static_cast<std::ptrdiff_t>(begin + bases));
-    write_over(intron, at, with_errors(random, part, errors));
-    if (at > 3 && random() % 2 == 0) write_over(intron, at - 3, {1, 0, 2});
-    if (at + bases + 3 < intron.size() && random() % 2 == 0) write_over(intron, at + bases, {2, 3, 0});
-  }
-  if (random() % 4 != 0) {
-    write_over(intron, 0, {2, 3, 0});
-    write_over(intron, intron.size() - 3, {1, 0, 2});
-  }
-  return intron;
-}
-
-}  // namespace
-
 TEST_CASE("an alignment to a target without its cuts is that to the whole one, or said to be unproven") {
   std::mt19937 random(21);
   SplicedRows rows;
@@ -57,22 +21,11 @@ TEST_CASE("an alignment to a target without its cuts is that to the whole one, o
   for (int round = 0; round < 2500; ++round) {
     CAPTURE(round);
     const Scores& scores = spliced_scores[random() % 4];
-    const std::uint32_t errors = random() % 3 == 0 ? 0 : random() % 120;
-    const Bases exons = random_bases(random, 20 + random() % 230, random() % 5 == 0 ? 2 : 4, random() % 10 == 0 ? 5 : 0);
-    Bases target = exons;
-    for (std::uint32_t introns = 1 + random() % 3; introns-- > 0;) {
-      const std::size_t border = random() % 6 == 0 ? (random() % 2) * target.size() : random() % (target.size() + 1);
-      const Bases intron = random_intron(random, exons, random() % 3 == 0 ? 150 : errors);
-      target.insert(target.begin() + static_cast<std::ptrdiff_t>(border), intron.begin(), intron.end());
-    }
-    Bases query = with_errors(random, exons, errors);
-    if (random() % 8 == 0) query.insert(query.begin() + static_cast<std::ptrdiff_t>(random() % query.size()), 40, std::uint8_t{1});
-    if (random() % 8 == 0) query.erase(query.begin(), query.begin() + static_cast<std::ptrdiff_t>(random() % query.size()));
-    const Pair pair{query, target};
+    const Pair pair = random_long_pair(random);
     Problem whole = pair.problem(random, false);
     whole.goal = Goal::ends;
     whole.ties = TieOrder::gap_right;
-    const SitePiece piece{.codes = target, .sites = static_cast<Sites>(random() % 3)};
+    const SitePiece piece{.codes = pair.target, .sites = static_cast<Sites>(random() % 3)};
     find_cuts(scores, whole, scratch, cuts);
     if (!cuts.any()) continue;
     several += cuts.of_target.size() > 1 ? 1 : 0;
@@ -80,7 +33,7 @@ TEST_CASE("an alignment to a target without its cuts is that to the whole one, o
     SiteScores sites;
     score_sites({}, piece, {}, sites);
     cut_out({}, piece, cuts.of_target, shorter);
-    REQUIRE(shorter.codes.size() == target.size() - static_cast<std::size_t>(cuts.bases()));
+    REQUIRE(shorter.codes.size() == pair.target.size() - static_cast<std::size_t>(cuts.bases()));
     Problem problem = whole;
     problem.target = shorter.codes.data();
     problem.target_length -= cuts.bases();

@@ -64,8 +64,15 @@ cuda::Answers answers_of(const AlignmentSettings& settings, std::span<RoundRead>
       Problem problem = spliced.problem;
       problem.target = target.data();
       made.cigar.clear();
-      align_spliced(scores, problem, {sites.donor, sites.acceptor}, rows, made);
+      Cuts cuts;
+      CutScratch scratch;
+      const std::int32_t* numbers = spliced.of_cuts;
+      for (std::int32_t cut = 0; cut < spliced.cuts; ++cut) scratch.edges.emplace_back().column = *numbers++;
+      for (std::int32_t cut = 0; cut < spliced.cuts; ++cut, numbers += problem.query_length + 1)
+        cuts.of_target.emplace_back().losses.assign(numbers, numbers + problem.query_length + 1);
+      align_spliced(scores, problem, {sites.donor, sites.acceptor}, rows, made, scratch.edges);
       add_answer(scores, problem, target.data(), made, answers);
+      if (cuts.any()) answers.of.back().highest_through_cuts = highest_through_cuts(scores, problem, cuts, {target, sites}, rows, scratch);
     }
     return answers;
   }

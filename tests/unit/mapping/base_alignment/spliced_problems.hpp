@@ -49,4 +49,52 @@ inline SplicedPair random_spliced_pair(std::mt19937& random, std::size_t longest
   return made;
 }
 
+inline Bases with_errors(std::mt19937& random, const Bases& bases, std::uint32_t per_thousand) {
+  Bases made;
+  for (const std::uint8_t base : bases) {
+    const std::uint32_t dice = random() % 1000;
+    if (dice < per_thousand / 4) continue;
+    made.push_back(dice < per_thousand / 2 ? static_cast<std::uint8_t>(random() % 4) : base);
+    if (dice >= per_thousand / 2 && dice < per_thousand) made.push_back(static_cast<std::uint8_t>(random() % 4));
+  }
+  if (made.empty()) made.push_back(0);
+  return made;
+}
+inline void write_over(Bases& bases, std::size_t at, const Bases& with) {
+  std::copy_n(with.begin(), std::min(with.size(), bases.size() - at), bases.begin() + static_cast<std::ptrdiff_t>(at));
+}
+
+// Parts of the read lie in it, too, in some cases as exons.
+inline Bases random_intron(std::mt19937& random, const Bases& read, std::uint32_t errors) {
+  Bases intron = random_bases(random, 300 + random() % 2500, 4, random() % 10 == 0 ? 5 : 0);
+  for (std::uint32_t copies = random() % 3; copies-- > 0;) {
+    const std::size_t begin = random() % read.size(), bases = 1 + random() % (read.size() - begin), at = random() % intron.size();
+    const Bases part(read.begin() + static_cast<std::ptrdiff_t>(begin), read.begin() + static_cast<std::ptrdiff_t>(begin + bases));
+    write_over(intron, at, with_errors(random, part, errors));
+    if (at > 3 && random() % 2 == 0) write_over(intron, at - 3, {1, 0, 2});
+    if (at + bases + 3 < intron.size() && random() % 2 == 0) write_over(intron, at + bases, {2, 3, 0});
+  }
+  if (random() % 4 != 0) {
+    write_over(intron, 0, {2, 3, 0});
+    write_over(intron, intron.size() - 3, {1, 0, 2});
+  }
+  return intron;
+}
+
+// A read and a target with introns in it.
+inline Pair random_long_pair(std::mt19937& random) {
+  const std::uint32_t errors = random() % 3 == 0 ? 0 : random() % 120;
+  const Bases exons = random_bases(random, 20 + random() % 230, random() % 5 == 0 ? 2 : 4, random() % 10 == 0 ? 5 : 0);
+  Bases target = exons;
+  for (std::uint32_t introns = 1 + random() % 3; introns-- > 0;) {
+    const std::size_t border = random() % 6 == 0 ? (random() % 2) * target.size() : random() % (target.size() + 1);
+    const Bases intron = random_intron(random, exons, random() % 3 == 0 ? 150 : errors);
+    target.insert(target.begin() + static_cast<std::ptrdiff_t>(border), intron.begin(), intron.end());
+  }
+  Bases query = with_errors(random, exons, errors);
+  if (random() % 8 == 0) query.insert(query.begin() + static_cast<std::ptrdiff_t>(random() % query.size()), 40, std::uint8_t{1});
+  if (random() % 8 == 0) query.erase(query.begin(), query.begin() + static_cast<std::ptrdiff_t>(random() % query.size()));
+  return {query, target};
+}
+
 }  // namespace kernel_problems
