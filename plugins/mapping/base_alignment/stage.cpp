@@ -176,8 +176,10 @@ class BaseAlignment {
     d.option("end_seed_penalty", &Parameters::end_seed_penalty, "splice: what the anchors at the ends of a chain must outweigh (--end-seed-pen)")
         .range(0, 1000);
 #ifdef SLUICE_WITH_CUDA
-    d.implementation<&BaseAlignment::process_cuda>(
-        "cuda", "the gaps and ends of all reads of a batch at once, a quarter of a warp a gap; what has no room in the device's memory by the CPU");
+    d.implementation<&BaseAlignment::process_cuda>("cuda",
+                                                   "the gaps and ends of all reads of a batch at once, a quarter of a warp a gap; across introns "
+                                                   "what lies over them, a warp each, and the rest by the "
+                                                   "CPU; what has no room in the device's memory by the CPU");
 #endif
   }
 
@@ -244,7 +246,8 @@ class BaseAlignment {
     return estimate_alignment(in, {.texts = {texts_.makes_difference(), texts_.makes_mismatches()},
                                    .form = texts_.form(),
                                    .eqx = settings_.eqx,
-                                   .splice = settings_.splice.enabled});
+                                   .splice = settings_.splice.enabled,
+                                   .sites_are_known = sites_may_gain(settings_)});
   }
 
   void process(const Call& call, const Batch& in, Output& out) {
