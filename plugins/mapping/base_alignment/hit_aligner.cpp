@@ -135,13 +135,20 @@ std::int64_t HitAligner::take_piece(const HitPlan& plan, Codes query, std::size_
   return unknown;
 }
 
-// False: the alignment that it should be might end the hit.
+// Takes memory_.piece though it is doubtful; false: it can't be.
 bool HitAligner::takes_doubt(const Piece& piece) {
   if (!memory_.doubt.any) return true;
-  // All that an alignment scores less than equal bases do: along no path the score falls deeper.
-  if (static_cast<std::int64_t>(piece.query.size()) * settings_.scores.match - memory_.piece.score > settings_.z_drop) return false;
-  doubts_ = true;
-  less_ += memory_.doubt.less;
+  const Scores& scores = settings_.scores;
+  if (scores.match < scores.gap_extend) return false;
+  // All that an alignment scores less than equal bases do: along no path the score falls deeper, but by an insertion in front of the target, of which
+  // more bases than an intron costs are free. Where it may fall too deep the hit may end with the piece, and the score with that of a part of it.
+  const std::int64_t most = static_cast<std::int64_t>(piece.query.size()) * scores.match, less = most - memory_.piece.score;
+  if (less + std::max<std::int64_t>(0, less + scores.gap_open - 2 * std::int64_t{scores.gap_open_long}) > settings_.z_drop) {
+    if (look_for_fall(settings_, piece, memory_) != Fall::none) return false;
+    doubt_.highest_broken_off = std::max(doubt_.highest_broken_off, score_ + doubt_.less + most);
+  }
+  doubt_.any = true;
+  doubt_.less += memory_.doubt.less;
   return true;
 }
 
@@ -268,12 +275,11 @@ std::optional<AlignedHit> HitAligner::align_spliced_hit(const ReadStrands& read,
     way.made = hit;
     way.made.transcript = way.transcript;
     may_doubt_ = may_doubt;
-    doubts_ = false;
-    less_ = 0;
+    doubt_ = {};
     way.rest = align_along(read, anchors, plan, answers, way.made);
     may_doubt_ = false;
-    way.is_doubtful = doubts_;
-    way.highest = way.made.score + less_;
+    way.is_doubtful = doubt_.any;
+    way.highest = std::max(way.made.score + doubt_.less, doubt_.highest_broken_off);
   };
   if (ways.size() == 1) {
     Way only{settings_.splice.along ? Transcript::along : Transcript::against, ways[0], {}, {}};
@@ -284,10 +290,10 @@ std::optional<AlignedHit> HitAligner::align_spliced_hit(const ReadStrands& read,
   Way along{Transcript::along, ways[0], {}, {}}, against{Transcript::against, ways[1], {}, {}};
   align_way(along, true);
   align_way(against, true);
+  Way &likely = against.made.score > along.made.score ? against : along, &other = &likely == &along ? against : along;
+  if (likely.is_doubtful) align_way(likely, false);
   // One that scores less however much more it may score need not be known.
-  const bool along_loses = against.made.score > along.highest, against_loses = along.made.score > against.highest;
-  if (along.is_doubtful && !along_loses) align_way(along, false);
-  if (against.is_doubtful && !against_loses) align_way(against, false);
+  if (other.is_doubtful && other.highest >= likely.made.score) align_way(other, false);
   const bool undecided = along.made.score == against.made.score;
   // As good as thrown dice.
   const bool takes_other = undecided ? ((read.length() + along.made.score) & 1) != 0 : against.made.score > along.made.score;

@@ -114,9 +114,14 @@ class HitAligner {
     Cuts cuts;
   };
   std::vector<CommonPiece> common_;
-  // Of the way in which a hit is aligned: may its pieces be doubtful, are they, and by how much does it score less than it should at most.
-  bool may_doubt_ = false, doubts_ = false;
-  std::int64_t less_ = 0;
+  // Of the way in which a hit is aligned: may its pieces be doubtful; are they, by how much does it score less than it should at most, and what may
+  // it score if it should have been broken off.
+  struct WayDoubt {
+    bool any = false;
+    std::int64_t less = 0, highest_broken_off = std::numeric_limits<std::int64_t>::min();
+  };
+  bool may_doubt_ = false;
+  WayDoubt doubt_;
 };
 
 }  // namespace sluice::base_alignment

@@ -187,7 +187,7 @@ void find_cuts(const Scores& scores, const Problem& problem, CutScratch& scratch
     if (stretch.begin - end >= least_cut) cuts.of_target.push_back({end, stretch.begin});
     end = std::max(end, stretch.end);
   }
-  // What is left out must be worth the proof.
+  // It must be worth the proof.
   if (std::int64_t{2} * cuts.bases() < target) cuts.of_target.clear();
   if (cuts.any() && !find_losses(scores, problem, scratch, cuts)) cuts.of_target.clear();
 }

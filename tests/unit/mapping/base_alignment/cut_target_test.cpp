@@ -57,7 +57,6 @@ TEST_CASE("an alignment to a target without its cuts is that to the whole one, o
   CHECK(proven > 500);
   CHECK(hard > 100);
   CHECK(through_middle > 20);
-  MESSAGE(cut_targets, " ", proven, " ", hard, " ", several, " ", through_middle);
 }
 
 TEST_CASE("only long targets of alignments from end to end are cut, where the read has no words") {

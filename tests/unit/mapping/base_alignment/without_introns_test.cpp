@@ -43,7 +43,6 @@ TEST_CASE("an alignment that is known to have no intron is that across introns, 
   CHECK(made > 1000);
   CHECK(with_gaps > 200);
   CHECK(close > 20);
-  MESSAGE(made, " ", with_gaps, " ", close);
 }
 
 TEST_CASE("no path with an intron scores more than is said") {
