@@ -29,7 +29,7 @@ NoisyReads noisy_reads(const Numbers& n) {
   return {.seed = n[0], .genome_bases = n[1], .reads = n[2], .mean_bases = n[3], .errors_per_million = n[4]};
 }
 
-constexpr std::array<Kind, 24> kinds = {{
+constexpr std::array<Kind, 26> kinds = {{
     {"windows", "SEED COUNT", [](const Numbers& n) { write_windows(std::cout, n[0], n[1]); }},
     {"window_class", "SEED WINDOWS LEAST_COPIES MOST_COPIES LEAST_BASES MOST_BASES ERRORS_PER_MILLION",
      [](const Numbers& n) {
@@ -44,6 +44,9 @@ constexpr std::array<Kind, 24> kinds = {{
     {"spliced_reads", "SEED GENES READS ERRORS_PER_MILLION", [](const Numbers& n) { write_spliced_reads(std::cout, n[0], n[1], n[2], n[3]); }},
     {"spliced_junctions", "SEED GENES", [](const Numbers& n) { write_spliced_junctions(std::cout, n[0], n[1]); }},
     {"spliced_transcripts", "SEED GENES", [](const Numbers& n) { write_spliced_transcripts(std::cout, n[0], n[1]); }},
+    {"long_intron_genome", "SEED GENES", [](const Numbers& n) { write_long_intron_genome(std::cout, n[0], n[1]); }},
+    {"long_intron_reads", "SEED GENES READS ERRORS_PER_MILLION",
+     [](const Numbers& n) { write_long_intron_reads(std::cout, n[0], n[1], n[2], n[3]); }},
     {"hostile_genome", "SEED BASES", [](const Numbers& n) { write_hostile_genome(std::cout, n[0], n[1]); }},
     {"hostile_reads", "SEED BASES", [](const Numbers& n) { write_hostile_reads(std::cout, n[0], n[1]); }},
     {"noisy_reads", "SEED GENOME_BASES READS MEAN_BASES ERRORS_PER_MILLION",

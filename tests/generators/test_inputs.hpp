@@ -46,6 +46,9 @@ void write_spliced_genome(std::ostream& out, std::uint64_t seed, std::size_t gen
 void write_spliced_reads(std::ostream& out, std::uint64_t seed, std::size_t genes, std::size_t reads, std::uint64_t errors_per_million);
 void write_spliced_junctions(std::ostream& out, std::uint64_t seed, std::size_t genes);
 void write_spliced_transcripts(std::ostream& out, std::uint64_t seed, std::size_t genes);
+// The same with introns as long as a mammal's: half of them below 2 kb, some above 100 kb, ten exons a gene.
+void write_long_intron_genome(std::ostream& out, std::uint64_t seed, std::size_t genes);
+void write_long_intron_reads(std::ostream& out, std::uint64_t seed, std::size_t genes, std::size_t reads, std::uint64_t errors_per_million);
 
 // A genome of so many bases (FASTA) and more, with runs of A and of AC, a satellite of 500 copies and a tandem repeat of 100, and single reads of it
 // (FASTA) that are hard to align: nearly all of it over a deletion of a tenth, 100 kb of N, of one base, of short and long repeats.

@@ -8,8 +8,9 @@
 #   in which @ stands for DATA; expected.tsv, what --compat f5c has to give. A folder without reads.blow5 is no set;
 #   one with reference.fa and reads.fq is a set for mapping. With minimap2 in RUNTIME/bin mapping is timed beside it.
 #   One with signal.blow5 and target.fa is a set for Read Until, one with windows.txt (as sluice run consensus reads it) a set for consensus.
-#   --sections LIST   of: doctor kernels contract same faults timing scheduler property leak devices mapping read_until consensus rna tags
-#                     sanitizer (default: all, in this order), and long and counts, only where they are named
+#   One with genome.fa and transcripts.fa is a set for mapping across introns (make_test_input spliced_genome and spliced_reads write such files).
+#   --sections LIST   of: doctor kernels contract same faults timing scheduler property leak devices mapping splice read_until consensus rna
+#                     tags sanitizer (default: all, in this order), and long and counts, only where they are named
 #   --limit SECONDS   of each section (default 280)
 #   --devices LIST    what runs are compared with --device cpu (default: cuda,auto)
 #   --copies N        how often the timings repeat a set's reads (default 14: 40 Mbases of 2.9)
@@ -24,7 +25,7 @@
 #   --long-runs L     what section long runs (default methylation,eventalign,map,map_sam,map_repeats50_8k,map_repeats50_long,overlap,seed,classify_signal,polish,correct,resquiggle)
 set -uo pipefail
 
-sections=doctor,kernels,contract,same,faults,timing,scheduler,property,leak,devices,mapping,read_until,consensus,rna,tags,sanitizer limit=280 devices=cuda,auto copies=14 rounds=3 reads=10000 batches=1000
+sections=doctor,kernels,contract,same,faults,timing,scheduler,property,leak,devices,mapping,splice,read_until,consensus,rna,tags,sanitizer limit=280 devices=cuda,auto copies=14 rounds=3 reads=10000 batches=1000
 long_reads=50000 long_threads=4,8,16 long_runs=methylation,eventalign,map,map_sam,map_repeats50_8k,map_repeats50_long,overlap,seed,classify_signal,polish,correct,resquiggle
 count_runs=methylation,eventalign,classify_signal,correct,polish,map_sam count_copies=4 count_device=cuda
 only='' work=''
@@ -51,7 +52,7 @@ while [ $# -gt 0 ]; do
   esac
   shift 2
 done
-[ $# = 2 ] || { sed -n '4,25p' "$script" >&2; exit 2; }
+[ $# = 2 ] || { sed -n '4,26p' "$script" >&2; exit 2; }
 runtime=$(realpath "$1") data=$(realpath "$2")
 export LD_LIBRARY_PATH=$runtime/lib SLUICE_PIPELINE_PATH=$runtime/pipelines
 sluice=$runtime/bin/sluice
@@ -448,6 +449,67 @@ section_mapping() {
     for device in cpu ${devices//,/ } minimap2; do
       [ -e "$work/seconds.$device" ] && row "$set, $threads threads, $device" "$(median <"$work/seconds.$device" | awk '{ printf "%.2f s", $1 }')"
     done
+  done
+}
+
+# The same lines across introns on every device, by alignments that the device did; whole processes beside minimap2. The largest set is timed, before all
+# else; lines are compared on the others, if there are any.
+section_splice() {
+  local folder set device options start round threads largest='' bases most=0
+  threads=$(nproc)
+  for folder in "$data"/*/; do
+    [ -e "$folder/genome.fa" ] && [ -e "$folder/transcripts.fa" ] || continue
+    bases=$(stat -Lc %s "$folder/transcripts.fa")
+    [ "$bases" -gt "$most" ] && largest=$folder most=$bases
+  done
+  [ -n "$largest" ] || return 0
+  set=$(basename "$largest")
+  rm -f "$work"/seconds.*
+  for ((round = 0; round < rounds; ++round)); do
+    for options in sam paf; do
+      call=("$sluice" run "$runtime/pipelines/map.toml" --plugin-dir "$runtime/lib" --profile none --preset splice --reference "$largest/genome.fa" --reads "$largest/transcripts.fa")
+      if [ $options = sam ]; then call+=(--format sam); else call+=(--cigar); fi
+      for device in cpu ${devices//,/ }; do
+        start=$(date +%s.%N)
+        "${call[@]}" --output "$work/timed.$device" --report "$work/report.json" --device "$device" --threads "$threads" --quiet >"$work/log" 2>&1 || row "$set --device $device" "FAILED: $(tail -1 "$work/log")"
+        echo "$(date +%s.%N) $start" | awk '{ print $1 - $2 }' >>"$work/seconds.$options.$device"
+        [ $round -gt 0 ] || shares
+        [ $round -gt 0 ] || [ "$device" = cpu ] || cmp <(grep -v '^@PG' "$work/timed.cpu") <(grep -v '^@PG' "$work/timed.$device") || row "$set $options --device $device" "FAILED: other bytes"
+        [ $round -gt 0 ] || [ "$device" = cpu ] || row "$set $options --device $device" "pieces on the device $(reported_sum spliced_pieces_on_device), again on the CPU $(reported_sum spliced_pieces_again_on_cpu), left to it $(reported_sum pieces_left_to_cpu)"
+      done
+      [ -x "$runtime/bin/minimap2" ] || continue
+      start=$(date +%s.%N)
+      "$runtime/bin/minimap2" "$([ $options = sam ] && echo -a || echo -c)" -x splice -t "$threads" "$largest/genome.fa" "$largest/transcripts.fa" >"$work/timed.minimap2" 2>"$work/log" || row "$set minimap2" "FAILED: $(tail -1 "$work/log")"
+      echo "$(date +%s.%N) $start" | awk '{ print $1 - $2 }' >>"$work/seconds.$options.minimap2"
+    done
+  done
+  for options in sam paf; do
+    for device in cpu ${devices//,/ } minimap2; do
+      [ -e "$work/seconds.$options.$device" ] && row "$set to $options, $threads threads, $device" "$(median <"$work/seconds.$options.$device" | awk '{ printf "%.2f s", $1 }')"
+    done
+  done
+  rm -f "$work"/timed.*
+  for folder in "$data"/*/; do
+    [ -e "$folder/genome.fa" ] && [ -e "$folder/transcripts.fa" ] && [ "$folder" != "$largest" ] || continue
+    set=$(basename "$folder")
+    call=("$sluice" run "$runtime/pipelines/map.toml" --plugin-dir "$runtime/lib" --profile none --format sam --reference "$folder/genome.fa" --reads "$folder/transcripts.fa")
+    for options in "--preset splice --cs" "--preset splice-hq" "--preset splice --transcript-strand forward" "--preset splice --transcript-strand none"; do
+      # shellcheck disable=SC2086
+      on_cpu $options
+      for device in ${devices//,/ }; do
+        # shellcheck disable=SC2086
+        compare "$set $options --device $device" --device "$device" $options
+        [ "$device" = auto ] || [ "$(reported_sum spliced_pieces_on_device)" -gt 0 ] || row "$set $options --device $device" "FAILED: no piece was aligned on the device"
+      done
+    done
+    on_cpu --preset splice
+    for device in ${devices//,/ }; do
+      for options in "--batch-work 300000" "--threads 1" "--gpu-memory 1GiB"; do
+        # shellcheck disable=SC2086
+        compare "$set --device $device $options" --preset splice --device "$device" $options
+      done
+    done
+    for fault in kernel@2 memory@2 lost@2; do compare "$set, $fault" --preset splice --device auto --inject-device-fault "$fault"; done
   done
 }
 

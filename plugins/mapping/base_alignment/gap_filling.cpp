@@ -61,10 +61,34 @@ std::int64_t all_losses(const Scores& scores, const Piece& piece, const Alignmen
   return gaps + (less_in_columns * fall + less - 1) / less;
 }
 
+// Is memory.piece the alignment, or a doubt that is allowed? highest: score of other paths.
+bool leaves(const Piece& piece, std::int32_t highest, AlignmentMemory& memory) {
+  if (memory.piece.score > highest) return true;
+  if (!piece.may_be_doubtful) return false;
+  memory.doubt = {true, highest - memory.piece.score};
+  return true;
+}
+
+// Across introns, from end to end; false: it is not proven that the cuts do not matter.
+bool align_without_cuts(const AlignmentSettings& settings, const Piece& piece, const Cuts& cuts, AlignmentMemory& memory) {
+  const ShortTarget& target = memory.short_target;
+  cut_out(settings.splice.costs, site_piece_of(piece, TieOrder::gap_right), cuts.of_target, memory.short_target);
+  Problem problem = problem_of(piece, TieOrder::gap_right);
+  problem.target = target.codes.data();
+  problem.target_length -= cuts.bases();
+  want_edges(cuts, memory.cut_scratch);
+  align_spliced(settings.scores, problem, {target.sites.donor, target.sites.acceptor}, memory.spliced_rows, memory.piece, memory.cut_scratch.edges);
+  if (!put_back(cuts.of_target, memory.piece.cigar)) return false;
+  const Problem whole = problem_of(piece, TieOrder::gap_right);
+  return memory.piece.score > highest_with_two_introns(settings.scores, whole) ||
+         leaves(piece, highest_through_cuts(settings.scores, whole, cuts, target, memory.spliced_rows, memory.cut_scratch), memory);
+}
+
 // piece: in the order of its codes.
 void align_codes(const AlignmentSettings& settings, const Piece& piece, TieOrder ties, AlignmentMemory& memory) {
   Alignment& result = memory.piece;
   result.cigar.clear();
+  memory.doubt = {};
   const Problem problem = problem_of(piece, ties);
   if (too_large(settings, problem)) {
     result = Alignment();
@@ -72,11 +96,16 @@ void align_codes(const AlignmentSettings& settings, const Piece& piece, TieOrder
     return;
   }
   if (!settings.splice.enabled) return align(settings.scores, problem, memory.rows, result);
-  const SitePiece sites{.codes = piece.target,
-                        .contig = piece.contig,
-                        .begin = piece.target_begin,
-                        .direction = ties == TieOrder::gap_left ? Direction::backward : Direction::forward,
-                        .sites = piece.sites};
+  const SitePiece sites = site_piece_of(piece, ties);
+  if (problem.goal == Goal::ends) {
+    const Cuts* cuts = piece.cuts;
+    if (cuts == nullptr) {
+      find_cuts(settings, problem, memory.cut_scratch, memory.cuts);
+      cuts = &memory.cuts;
+    }
+    if (cuts->any() && align_without_cuts(settings, piece, *cuts, memory)) return;
+    result.cigar.clear();
+  }
   score_sites(settings.splice.costs, sites, {settings.splice.known.get(), settings.splice.site_scores.get()}, memory.sites);
   align_spliced(settings.scores, problem, {memory.sites.donor, memory.sites.acceptor}, memory.spliced_rows, result);
 }
@@ -104,6 +133,29 @@ Problem problem_of(const Piece& piece, TieOrder ties) {
 }
 bool too_large(const AlignmentSettings& settings, const Problem& problem) {
   return settings.max_cells > 0 && std::int64_t{problem.query_length} * problem.target_length > settings.max_cells;
+}
+
+bool sites_may_gain(const AlignmentSettings& settings) { return settings.splice.known != nullptr || settings.splice.site_scores != nullptr; }
+void find_cuts(const AlignmentSettings& settings, const Problem& problem, CutScratch& scratch, Cuts& cuts) {
+  cuts.of_target.clear();
+  if (!sites_may_gain(settings)) find_cuts(settings.scores, problem, scratch, cuts);
+}
+SitePiece site_piece_of(const Piece& piece, TieOrder ties) {
+  return {.codes = piece.target,
+          .contig = piece.contig,
+          .begin = piece.target_begin,
+          .direction = ties == TieOrder::gap_left ? Direction::backward : Direction::forward,
+          .sites = piece.sites};
+}
+
+bool align_piece_without_introns(const AlignmentSettings& settings, const Piece& piece, TieOrder ties, AlignmentMemory& memory) {
+  const Problem problem = problem_of(piece, ties);
+  return !sites_may_gain(settings) && !too_large(settings, problem) && align_without_introns(settings.scores, problem, memory.rows, memory.piece);
+}
+bool put_cuts_back(const AlignmentSettings& settings, const Piece& piece, std::int32_t highest_through_cuts, AlignmentMemory& memory) {
+  if (!put_back(piece.cuts->of_target, memory.piece.cigar)) return false;
+  const std::int32_t at_once = highest_with_two_introns(settings.scores, problem_of(piece, TieOrder::gap_right));
+  return leaves(piece, highest_through_cuts == Alignment::unreached ? at_once : std::min(highest_through_cuts, at_once), memory);
 }
 
 void align_piece(const AlignmentSettings& settings, const Piece& piece, AlignmentMemory& memory) {

@@ -106,13 +106,61 @@ void HitAligner::plan_pieces(const ReadStrands& read, std::span<const Anchor> an
 }
 
 std::int64_t HitAligner::take_piece(const HitPlan& plan, Codes query, std::size_t i, const PieceAnswers* answers) {
-  std::int64_t deepest_fall = std::numeric_limits<std::int64_t>::max();
-  if (answers != nullptr && answers->take(i, memory_.piece, deepest_fall)) return deepest_fall;
-  if (plan.pieces[i].ties == TieOrder::gap_left)
-    align_piece_backwards(settings_, plan.piece(query, i), memory_);
-  else
-    align_piece(settings_, plan.piece(query, i), memory_);
-  return deepest_fall;
+  constexpr std::int64_t unknown = std::numeric_limits<std::int64_t>::max();
+  if (settings_.splice.enabled && take_without_introns(plan, query, i)) return unknown;
+  Piece piece = plan.piece(query, i);
+  piece.may_be_doubtful = may_doubt_;
+  memory_.doubt = {};
+  if (PieceAnswer answer; answers != nullptr && answers->take(i, plan.sites, memory_.piece, answer)) {
+    if (answer.cuts == nullptr) return answer.deepest_fall;
+    piece.cuts = answer.cuts;
+    if (put_cuts_back(settings_, piece, answer.highest_through_cuts, memory_) && takes_doubt(piece)) return unknown;
+    answers->count_unproven();
+  }
+  if (plan.pieces[i].ties == TieOrder::gap_left) {
+    align_piece_backwards(settings_, piece, memory_);
+    return unknown;
+  }
+  if (settings_.splice.enabled && piece.cuts == nullptr && piece.goal == Goal::ends) {
+    CommonPiece& common = common_[i];
+    if (!common.is_cut) find_cuts(settings_, problem_of(piece, TieOrder::gap_right), memory_.cut_scratch, common.cuts);
+    common.is_cut = true;
+    piece.cuts = &common.cuts;
+  }
+  align_piece(settings_, piece, memory_);
+  if (!takes_doubt(piece)) {
+    piece.may_be_doubtful = false;
+    align_piece(settings_, piece, memory_);
+  }
+  return unknown;
+}
+
+// Takes memory_.piece though it is doubtful; false: it can't be.
+bool HitAligner::takes_doubt(const Piece& piece) {
+  if (!memory_.doubt.any) return true;
+  const Scores& scores = settings_.scores;
+  if (scores.match < scores.gap_extend) return false;
+  // All that an alignment scores less than equal bases do: along no path the score falls deeper, but by an insertion in front of the target, of which
+  // more bases than an intron costs are free. Where it may fall too deep the hit may end with the piece, and the score with that of a part of it.
+  const std::int64_t most = static_cast<std::int64_t>(piece.query.size()) * scores.match, less = most - memory_.piece.score;
+  if (less + std::max<std::int64_t>(0, less + scores.gap_open - 2 * std::int64_t{scores.gap_open_long}) > settings_.z_drop) {
+    if (look_for_fall(settings_, piece, memory_) != Fall::none) return false;
+    doubt_.highest_broken_off = std::max(doubt_.highest_broken_off, score_ + doubt_.less + most);
+  }
+  doubt_.any = true;
+  doubt_.less += memory_.doubt.less;
+  return true;
+}
+
+bool HitAligner::take_without_introns(const HitPlan& plan, Codes query, std::size_t i) {
+  CommonPiece& common = common_[i];
+  if (!common.is_asked) {
+    common.is_asked = true;
+    common.is_made = align_piece_without_introns(settings_, plan.piece(query, i), plan.pieces[i].ties, memory_);
+    if (common.is_made) std::swap(common.made, memory_.piece);
+  }
+  if (common.is_made) memory_.piece = common.made;
+  return common.is_made;
 }
 
 void HitAligner::take_left_end(const HitPlan& plan, Codes query, const PieceAnswers* answers, Ends& ends) {
@@ -197,34 +245,66 @@ std::optional<AlignedHit> HitAligner::take_gaps(const ReadStrands& read, std::sp
 
 std::optional<AlignedHit> HitAligner::align(const ReadStrands& read, std::span<const Anchor> anchors, HitPlan& plan, const PieceAnswers* answers,
                                             AlignedHit& hit) {
-  return settings_.splice.enabled ? align_spliced_hit(read, anchors, plan, hit) : align_along(read, anchors, plan, answers, hit);
+  return settings_.splice.enabled ? align_spliced_hit(read, anchors, plan, answers, hit) : align_along(read, anchors, plan, answers, hit);
+}
+
+std::span<const Sites> ways_of(const SpliceSettings& splice, const AlignedHit& hit) {
+  // Along the transcript, then against it.
+  static constexpr Sites none[] = {Sites::none}, of_forward[] = {Sites::forward, Sites::reverse}, of_reverse[] = {Sites::reverse, Sites::forward};
+  if (!splice.enabled || (!splice.along && !splice.against)) return none;
+  const std::span<const Sites> both = hit.reverse ? of_reverse : of_forward;
+  return splice.along && splice.against ? both : splice.along ? both.first(1) : both.last(1);
 }
 
 // Along its transcript, against it, or both ways, of which the better one is taken: S.7 of the specification.
-std::optional<AlignedHit> HitAligner::align_spliced_hit(const ReadStrands& read, std::span<const Anchor> anchors, HitPlan& plan, AlignedHit& hit) {
-  const SpliceSettings& splice = settings_.splice;
-  const auto align_for = [&](Transcript transcript, AlignedHit& to) {
-    const bool forward = (transcript == Transcript::along) != to.reverse, any = splice.along || splice.against;
-    plan.sites = !any ? Sites::none : forward ? Sites::forward : Sites::reverse;
-    to.transcript = transcript;
-    return align_along(read, anchors, plan, nullptr, to);
+std::optional<AlignedHit> HitAligner::align_spliced_hit(const ReadStrands& read, std::span<const Anchor> anchors, HitPlan& plan,
+                                                        const PieceAnswers* answers, AlignedHit& hit) {
+  const std::span<const Sites> ways = ways_of(settings_.splice, hit);
+  common_.resize(std::max(common_.size(), plan.pieces.size()));
+  for (CommonPiece& common : common_) common.is_asked = common.is_cut = false;
+  struct Way {
+    Transcript transcript;
+    Sites sites;
+    AlignedHit made;
+    std::optional<AlignedHit> rest;
+    bool is_doubtful = false;
+    std::int64_t highest = 0;  // that it may score
   };
-  if (!splice.along || !splice.against) return align_for(splice.along ? Transcript::along : Transcript::against, hit);
-  AlignedHit other = hit;
-  std::optional<AlignedHit> rest = align_for(Transcript::along, hit), other_rest = align_for(Transcript::against, other);
-  const bool undecided = hit.score == other.score;
-  // As good as thrown dice.
-  const bool takes_other = undecided ? ((read.length() + hit.score) & 1) != 0 : other.score > hit.score;
-  if (takes_other) {
-    hit = std::move(other);
-    rest = std::move(other_rest);
+  const auto align_way = [&](Way& way, bool may_doubt) {
+    plan.sites = way.sites;
+    way.made = hit;
+    way.made.transcript = way.transcript;
+    may_doubt_ = may_doubt;
+    doubt_ = {};
+    way.rest = align_along(read, anchors, plan, answers, way.made);
+    may_doubt_ = false;
+    way.is_doubtful = doubt_.any;
+    way.highest = std::max(way.made.score + doubt_.less, doubt_.highest_broken_off);
+  };
+  if (ways.size() == 1) {
+    Way only{settings_.splice.along ? Transcript::along : Transcript::against, ways[0], {}, {}};
+    align_way(only, false);
+    hit = std::move(only.made);
+    return only.rest;
   }
+  Way along{Transcript::along, ways[0], {}, {}}, against{Transcript::against, ways[1], {}, {}};
+  align_way(along, true);
+  align_way(against, true);
+  Way &likely = against.made.score > along.made.score ? against : along, &other = &likely == &along ? against : along;
+  if (likely.is_doubtful) align_way(likely, false);
+  // One that scores less however much more it may score need not be known.
+  if (other.is_doubtful && other.highest >= likely.made.score) align_way(other, false);
+  const bool undecided = along.made.score == against.made.score;
+  // As good as thrown dice.
+  const bool takes_other = undecided ? ((read.length() + along.made.score) & 1) != 0 : against.made.score > along.made.score;
+  Way& better = takes_other ? against : along;
+  hit = std::move(better.made);
   if (undecided) hit.transcript = Transcript::undecided;
   if (hit.spliced && settings_.release != overlap::Minimap2Release::v2_24) {
     const std::int32_t sum = settings_.scores.match + settings_.scores.mismatch;
     hit.best_score += undecided ? -sum : sum + (sum >> 1);
   }
-  return rest;
+  return std::move(better.rest);
 }
 
 std::optional<AlignedHit> HitAligner::align_along(const ReadStrands& read, std::span<const Anchor> anchors, const HitPlan& plan,

@@ -38,12 +38,22 @@ struct HitPlan {
 };
 
 // Alignments of a plan's pieces that were made elsewhere.
+struct PieceAnswer {
+  std::int64_t deepest_fall = 0;  // of a gap, see look_for_fall
+  const Cuts* cuts = nullptr;     // across introns: what the target was without; may be null
+  std::int32_t highest_through_cuts = Alignment::unreached;
+};
 class PieceAnswers {
  public:
   virtual ~PieceAnswers() = default;
-  // False: this one was not made. deepest_fall: of a gap, see look_for_fall.
-  virtual bool take(std::size_t piece, Alignment& made, std::int64_t& deepest_fall) const = 0;
+  // sites: across introns, the way in which it was made. False: this one was not made.
+  virtual bool take(std::size_t piece, Sites sites, Alignment& made, PieceAnswer& answer) const = 0;
+  // One that was taken is of no use, as the middle of its target may matter.
+  virtual void count_unproven() const = 0;
 };
+
+// The ways in which a hit is aligned, as the sites of introns that count: one, or two of which the better one is taken.
+std::span<const Sites> ways_of(const SpliceSettings& splice, const AlignedHit& hit);
 
 class HitAligner {
  public:
@@ -74,10 +84,14 @@ class HitAligner {
   std::int32_t score_around(const ReadStrands& read, const Anchor& anchor, const AlignedHit& hit);
   std::optional<AlignedHit> align_along(const ReadStrands& read, std::span<const Anchor> anchors, const HitPlan& plan, const PieceAnswers* answers,
                                         AlignedHit& hit);
-  std::optional<AlignedHit> align_spliced_hit(const ReadStrands& read, std::span<const Anchor> anchors, HitPlan& plan, AlignedHit& hit);
+  std::optional<AlignedHit> align_spliced_hit(const ReadStrands& read, std::span<const Anchor> anchors, HitPlan& plan, const PieceAnswers* answers,
+                                              AlignedHit& hit);
   void plan_pieces(const ReadStrands& read, std::span<const Anchor> anchors, const AlignedHit& hit, HitPlan& plan) const;
   // Into memory_.piece; how deep the score falls along it may be unknown, and is then the highest number.
   std::int64_t take_piece(const HitPlan& plan, Codes query, std::size_t i, const PieceAnswers* answers);
+  bool takes_doubt(const Piece& piece);
+  // The same of a piece that is known to have no intron: no answer is asked for. False: it is not known.
+  bool take_without_introns(const HitPlan& plan, Codes query, std::size_t i);
   void take_left_end(const HitPlan& plan, Codes query, const PieceAnswers* answers, Ends& ends);
   void take_right_end(const HitPlan& plan, Codes query, const PieceAnswers* answers, Ends& ends);
   std::optional<AlignedHit> take_gaps(const ReadStrands& read, std::span<const Anchor> anchors, const HitPlan& plan, const PieceAnswers* answers,
@@ -93,6 +107,21 @@ class HitAligner {
   std::vector<std::uint8_t> target_;
   std::vector<std::uint32_t> cigar_;
   std::int32_t score_ = 0;
+  // Across introns, by piece of the hit: what it is whichever way the hit is aligned, if that is known; else what is cut out of its target.
+  struct CommonPiece {
+    bool is_asked = false, is_made = false, is_cut = false;
+    Alignment made;
+    Cuts cuts;
+  };
+  std::vector<CommonPiece> common_;
+  // Of the way in which a hit is aligned: may its pieces be doubtful; are they, by how much does it score less than it should at most, and what may
+  // it score if it should have been broken off.
+  struct WayDoubt {
+    bool any = false;
+    std::int64_t less = 0, highest_broken_off = std::numeric_limits<std::int64_t>::min();
+  };
+  bool may_doubt_ = false;
+  WayDoubt doubt_;
 };
 
 }  // namespace sluice::base_alignment

@@ -3,14 +3,16 @@
 #include "base_alignment/memory_estimate.hpp"
 
 #include <algorithm>
+#include <string_view>
 #include <vector>
 
 namespace sluice::base_alignment {
 namespace {
 
-// Bases of the read between the first and the last anchor of each hit's chain, summed over the hits.
-std::uint64_t bases_in_hits(const Batch& in, std::int64_t row) {
-  const auto anchors = in.list<std::uint64_t>("chain_anchor_y")[row];
+// Bases between the first and the last anchor of each hit's chain, summed over the hits; of the read (chain_anchor_y) or of the targets
+// (chain_anchor_x).
+std::uint64_t bases_in_hits(const Batch& in, std::string_view places, std::int64_t row) {
+  const auto anchors = in.list<std::uint64_t>(places)[row];
   const auto place = [&](std::size_t anchor) { return anchors[anchor] & 0xffffffffU; };
   std::vector<std::uint64_t> of_chain;
   std::size_t begin = 0;
@@ -62,22 +64,30 @@ std::uint64_t thread_bytes(double largest_read) {
 // base in a hit: the contig's code, both codes as they go to the device, two bytes of operations, two and a half of anchors (24 bytes every ten
 // bases), and two of pieces (300 bytes with its problem, its job and its answer, and one every 150 bases).
 std::uint64_t round_bytes(double bases, std::uint64_t in_hits) { return 4 * static_cast<std::uint64_t>(bases) + 10 * in_hits; }
+// What comes on top across introns. Of a base in a hit: 4 to 8 bases around it in words of four bytes, and the losses in cuts, in two ways. Of a base
+// of the contig between a hit's ends: its code, and its word in two ways where sites are known, so that nothing is cut out.
+std::uint64_t spliced_round_bytes(std::uint64_t in_hits, std::uint64_t on_targets, bool sites_are_known) {
+  return 64 * in_hits + (sites_are_known ? 9 : 1) * on_targets;
+}
 
 }  // namespace
 
 Estimate estimate_alignment(const Batch& in, const MadeOfAlignment& made) {
   const auto bases = in.text("bases").offsets();
   Estimate e;
-  std::uint64_t in_hits = 0, over_introns = 0;
+  std::uint64_t in_hits = 0, over_introns = 0, on_targets = 0;
   for (std::size_t row = 0; row + 1 < bases.size(); ++row) {
     const auto work = static_cast<double>(bases[row + 1] - bases[row]);
     e.work += work;
     e.largest_row_work = std::max(e.largest_row_work, work);
-    in_hits += bases_in_hits(in, static_cast<std::int64_t>(row));
-    if (made.splice) over_introns = std::max(over_introns, cells_over_introns(in, static_cast<std::int64_t>(row)));
+    in_hits += bases_in_hits(in, "chain_anchor_y", static_cast<std::int64_t>(row));
+    if (!made.splice) continue;
+    over_introns = std::max(over_introns, cells_over_introns(in, static_cast<std::int64_t>(row)));
+    on_targets += bases_in_hits(in, "chain_anchor_x", static_cast<std::int64_t>(row));
   }
   e.output_bytes = column_bytes(in_hits, in.list<std::int32_t>("hit_chain").values().size(), made);
-  e.scratch_bytes = std::max(thread_bytes(e.largest_row_work) + over_introns, round_bytes(e.work, in_hits));
+  const std::uint64_t of_introns = made.splice ? spliced_round_bytes(in_hits, on_targets, made.sites_are_known) : 0;
+  e.scratch_bytes = std::max(thread_bytes(e.largest_row_work) + over_introns, round_bytes(e.work, in_hits) + of_introns);
   return e;
 }
 

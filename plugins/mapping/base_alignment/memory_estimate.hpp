@@ -16,6 +16,7 @@ struct MadeOfAlignment {
   DifferenceForm form = DifferenceForm::short_form;
   bool eqx = false;
   bool splice = false;
+  bool sites_are_known = false;  // junctions or scores of sites
 };
 
 // `in` has base_alignment's columns on the host. Work is counted in bases, memory in bytes; no list is trusted to fit another.

@@ -17,6 +17,7 @@
 #include "base_alignment/read_aligner.hpp"
 #include "base_alignment/second_pass.hpp"
 #include "base_alignment/splicing/junction_jumps.hpp"
+#include "base_alignment/splicing/site_score_table.hpp"
 
 #ifdef SLUICE_WITH_CUDA
 #include <atomic>
@@ -150,7 +151,7 @@ class BaseAlignment {
     d.option("hard_mask_level", &Parameters::hard_mask_level, "as of map_selection (--hard-mask-level)");
     d.option("mask_length", &Parameters::mask_length, "as of map_selection (--mask-len)").range(0, unlimited).unit("bases");
     d.option("compat", &Parameters::compat, overlap::compat_help).choices(overlap::compat_choices);
-    d.option("splice", &Parameters::splice, "align across introns, each of which costs long_gap_open (--splice); on the CPU");
+    d.option("splice", &Parameters::splice, "align across introns, each of which costs long_gap_open (--splice)");
     d.option(
          "transcript_strand", &Parameters::transcript_strand,
          "splice: whether reads run along their transcripts (forward: -u f), against them (-u r), either way (-u b), or sites do not count (-u n)")
@@ -175,8 +176,10 @@ class BaseAlignment {
     d.option("end_seed_penalty", &Parameters::end_seed_penalty, "splice: what the anchors at the ends of a chain must outweigh (--end-seed-pen)")
         .range(0, 1000);
 #ifdef SLUICE_WITH_CUDA
-    d.implementation<&BaseAlignment::process_cuda>(
-        "cuda", "the gaps and ends of all reads of a batch at once, a quarter of a warp a gap; what has no room in the device's memory by the CPU");
+    d.implementation<&BaseAlignment::process_cuda>("cuda",
+                                                   "the gaps and ends of all reads of a batch at once, a quarter of a warp a gap; across introns "
+                                                   "what lies over them, a warp each, and the rest by the "
+                                                   "CPU; what has no room in the device's memory by the CPU");
 #endif
   }
 
@@ -243,7 +246,8 @@ class BaseAlignment {
     return estimate_alignment(in, {.texts = {texts_.makes_difference(), texts_.makes_mismatches()},
                                    .form = texts_.form(),
                                    .eqx = settings_.eqx,
-                                   .splice = settings_.splice.enabled});
+                                   .splice = settings_.splice.enabled,
+                                   .sites_are_known = sites_may_gain(settings_)});
   }
 
   void process(const Call& call, const Batch& in, Output& out) {
@@ -277,20 +281,29 @@ class BaseAlignment {
       aligner.start(read, reads[row].state);
       plan_round(settings_, aligner, reads[row]);
     });
-    std::size_t left = 0;
+    std::size_t left = 0, on_device = 0;
+    std::atomic<std::size_t> unproven = 0;
     for (std::atomic<bool> goes_on = true; goes_on;) {
-      const std::vector<Problem> problems = problems_of(reads);
       cuda::Answers answers;
-      align_on(device, problems, answers);
+      align_on(device, reads, answers);
       left += answers.left;
+      on_device += answers.of.size() - answers.left;
       goes_on = false;
       each_read([&](std::size_t row, ReadAligner& aligner, Workspace&) {
-        if (reads[row].round.empty() || !take_round(aligner, answers, reads[row])) return;
+        if (reads[row].round.empty()) return;
+        std::size_t of_read = 0;
+        const bool has_more = take_round(aligner, answers, reads[row], of_read);
+        unproven += of_read;
+        if (!has_more) return;
         plan_round(settings_, aligner, reads[row]);
         goes_on = true;
       });
     }
     if (left > 0) call.count("pieces_left_to_cpu", static_cast<double>(left));
+    if (settings_.splice.enabled) {
+      call.count("spliced_pieces_on_device", static_cast<double>(on_device));
+      call.count("spliced_pieces_again_on_cpu", static_cast<double>(unproven));
+    }
     std::vector<AlignedRow> made(rows);
     each_read([&](std::size_t row, ReadAligner& aligner, Workspace& workspace) {
       ReadState& state = reads[row].state;
@@ -303,8 +316,8 @@ class BaseAlignment {
   }
 #endif
 
-  // A device knows no introns, and one penalty of mismatches.
-  bool offers(std::string_view device) const { return device == "cpu" || (!settings_.splice.enabled && !settings_.scores.has_transitions()); }
+  // A device knows one penalty of mismatches.
+  bool offers(std::string_view device) const { return device == "cpu" || !settings_.scores.has_transitions(); }
 
  private:
   SpliceSettings splice_settings(const Setup& setup, const Parameters& p) const {
@@ -363,7 +376,7 @@ class BaseAlignment {
   }
 
 #ifdef SLUICE_WITH_CUDA
-  void align_on(const sluice::cuda::DeviceCall& device, const std::vector<Problem>& problems, cuda::Answers& answers) {
+  void align_on(const sluice::cuda::DeviceCall& device, std::span<RoundRead> reads, cuda::Answers& answers) {
     std::vector<sluice::cuda::Memory> memory;  // until the device has done all
     cuda::Resources resources;
     resources.stream = device.stream();
@@ -374,7 +387,10 @@ class BaseAlignment {
       sluice::cuda::check(cudaMemGetInfo(&free_bytes, &all_bytes), "cudaMemGetInfo");
       return free_bytes / 32;  // twice, where it has to grow
     });
-    cuda::align(settings_.scores, problems, resources, answers);
+    if (settings_.splice.enabled)
+      cuda::align_spliced(settings_.scores, spliced_problems_of(reads), resources, answers);
+    else
+      cuda::align(settings_.scores, problems_of(reads), resources, answers);
   }
 #endif
 

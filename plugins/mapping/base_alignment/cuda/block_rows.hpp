@@ -14,6 +14,7 @@
 
 #include "base_alignment/cuda/block_cell.hpp"
 #include "base_alignment/cuda/job.hpp"
+#include "base_alignment/cuda/row_best.hpp"
 
 namespace sluice::base_alignment::cuda {
 
@@ -43,13 +44,6 @@ struct RowRing {
 // Scores that cross from one row to the next: that of the cell before the next row's last one. Seen by the whole team.
 struct Edge {
   std::int32_t score[2];
-};
-
-// A cell's score and its turn among equal ones of its row, the lowest first.
-struct RowBest {
-  std::int32_t score;
-  std::uint32_t turn;
-  SLUICE_HOST_DEVICE bool beats(const RowBest& other) const { return score > other.score || (score == other.score && turn < other.turn); }
 };
 
 template <class Team, bool two_pieces>
@@ -112,8 +106,6 @@ class BlockRows {
     return answer;
   }
 
-  static constexpr std::uint32_t turns_of_column = 1U << 28;
-
   // cells_of_row for lengths of jobs.
   SLUICE_HOST_DEVICE RowCells cells_at(std::int32_t row) const {
     RowCells cells;
@@ -132,19 +124,6 @@ class BlockRows {
     const std::int64_t cost = border_short_ < border_long_ ? border_short_ : border_long_, difference = border_ - cost;
     border_ = cost;
     return byte(static_cast<std::int32_t>(difference));
-  }
-
-  // Of equal cells the band's last is taken, else the first of the first of four columns: see best_of_row in kernel/progress.hpp.
-  SLUICE_HOST_DEVICE static std::uint32_t turn_of(std::int32_t t, const RowCells& cells) {
-    if (t == cells.band_last) return 0;
-    const auto i = static_cast<std::uint32_t>(t - cells.band_begin);
-    const auto grouped = static_cast<std::uint32_t>(cells.band_last - cells.band_begin) / 4 * 4;
-    return i < grouped ? 1 + (i % 4) * turns_of_column + i / 4 : 4 * turns_of_column + i;
-  }
-  SLUICE_HOST_DEVICE static std::int32_t target_of(std::uint32_t turn, const RowCells& cells) {
-    if (turn == 0) return cells.band_last;
-    if (turn >= 4 * turns_of_column) return cells.band_begin + static_cast<std::int32_t>(turn - 4 * turns_of_column);
-    return cells.band_begin + static_cast<std::int32_t>((turn - 1) % turns_of_column * 4 + (turn - 1) / turns_of_column);
   }
 
   template <TieOrder ties, bool has_peak>
@@ -197,7 +176,7 @@ class BlockRows {
       score = t > 0 ? edge_.score[(row & 1) ^ 1] + u : kept + v;
     kept = score;
     if (t == next.band_last - 1) edge_.score[row & 1] = score;
-    const std::uint32_t turn = turn_of(t, cells);
+    const std::uint32_t turn = turn_of(t, cells.band_begin, cells.band_last);
     const RowBest cell{score, turn};
     if (cell.beats(best_)) best_ = cell;
   }
@@ -213,7 +192,7 @@ class BlockRows {
       // The next row replaces it.
       team_.sync();
     }
-    const std::int32_t target = target_of(best.turn, cells), query = row - target;
+    const std::int32_t target = target_of_turn(best.turn, cells.band_begin, cells.band_last), query = row - target;
     if (best.score > answer.best) {
       answer.best = best.score;
       answer.best_target = target;

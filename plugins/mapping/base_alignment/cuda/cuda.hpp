@@ -17,8 +17,8 @@
 
 namespace sluice::base_alignment::cuda {
 
-enum class Phase : std::uint8_t { prepare, upload, fill_band_64, fill_band_128, fill_blocks, follow, download };
-inline constexpr std::size_t phases = 7;
+enum class Phase : std::uint8_t { prepare, upload, fill_band_64, fill_band_128, fill_blocks, fill_spliced, follow, download };
+inline constexpr std::size_t phases = 8;
 
 struct Resources {
   cudaStream_t stream = nullptr;
@@ -28,7 +28,9 @@ struct Resources {
   std::function<void(Phase phase, double cells)> lap;
 };
 
-// Waits for the device.
+// Both wait for the device.
 void align(const Scores& scores, std::span<const Problem> problems, const Resources& resources, Answers& answers);
+// What align_spliced of kernel/spliced.hpp computes.
+void align_spliced(const Scores& scores, std::span<const SplicedProblem> problems, const Resources& resources, Answers& answers);
 
 }  // namespace sluice::base_alignment::cuda

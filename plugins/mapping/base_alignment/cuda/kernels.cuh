@@ -9,23 +9,9 @@
 #include "base_alignment/cuda/block_rows.hpp"
 #include "base_alignment/cuda/path.hpp"
 #include "base_alignment/cuda/plan.hpp"
+#include "base_alignment/cuda/work.cuh"
 
 namespace sluice::base_alignment::cuda {
-
-constexpr int warp_lanes = 32;
-constexpr std::uint32_t whole_warp = 0xFFFFFFFFU;
-
-// On the device; jobs lie one behind the other.
-struct Work {
-  Scores scores;
-  const Job* jobs;
-  std::int32_t count;
-  const std::uint8_t* codes;
-  std::uint8_t* steps;
-  std::uint8_t* rings;
-  std::uint32_t* operations;
-  Answer* answers;
-};
 
 constexpr int threads_of_band = 128;
 
@@ -140,8 +126,6 @@ __global__ void __launch_bounds__(threads) fill_blocks_kernel(const __grid_const
   if (threadIdx.x == 0) work.answers[blockIdx.x] = answer;
 }
 
-constexpr int threads_of_path = 128;
-
 // A thread a job.
 template <int width>
 __global__ void __launch_bounds__(threads_of_path) follow_band_kernel(const __grid_constant__ Work work) {
@@ -162,17 +146,6 @@ __global__ void __launch_bounds__(threads_of_path) follow_blocks_kernel(const __
   write_path_of(job, BlockSteps{work.steps + job.steps, job}, work.operations, answer);
   if (job.goal == Goal::ends) read_path_of(work.scores, job, work.codes, work.operations, false, answer);
   work.answers[number] = answer;
-}
-
-// Operations without the room between them: those of job i at to[i]. A warp a job.
-__global__ void __launch_bounds__(threads_of_path)
-    gather_kernel(const Answer* answers, const std::int64_t* to, std::int32_t count, const std::uint32_t* operations, std::uint32_t* gathered) {
-  const auto number = static_cast<std::int32_t>((blockIdx.x * threads_of_path + threadIdx.x) / warp_lanes);
-  if (number >= count) return;
-  const Answer& answer = answers[number];
-  if (to[number] < 0) return;
-  for (std::int32_t i = static_cast<std::int32_t>(threadIdx.x) % warp_lanes; i < answer.operation_count; i += warp_lanes)
-    gathered[to[number] + i] = operations[answer.operations + i];
 }
 
 }  // namespace sluice::base_alignment::cuda

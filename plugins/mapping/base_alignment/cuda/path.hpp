@@ -43,8 +43,15 @@ class OperationWriter {
   std::uint32_t operation_ = 0, bases_ = 0;
 };
 
+// What operations the states of two affine pieces are, and what stands in front of the read's first base.
+struct TwoPieces {
+  SLUICE_HOST_DEVICE static std::uint32_t of_target(std::uint8_t) { return 2; }
+  SLUICE_HOST_DEVICE static std::uint32_t in_front(std::int32_t) { return 2; }
+};
 // Steps of the narrow band: rows of `width` bytes.
-struct BandSteps {
+struct BandSteps : TwoPieces {
+  SLUICE_HOST_DEVICE BandSteps(const std::uint8_t* of_rows, std::int32_t lowest_diagonal, std::int32_t row_bytes)
+      : steps(of_rows), lowest(lowest_diagonal), width(row_bytes) {}
   const std::uint8_t* steps;
   std::int32_t lowest, width;
   SLUICE_HOST_DEVICE void follow_at(std::int32_t i, std::int32_t j, std::uint8_t& state) const {
@@ -58,7 +65,8 @@ struct BandSteps {
   }
 };
 // Steps of whole blocks: a row has job.step_stride bytes.
-struct BlockSteps {
+struct BlockSteps : TwoPieces {
+  SLUICE_HOST_DEVICE BlockSteps(const std::uint8_t* of_rows, const Job& of_job) : steps(of_rows), job(of_job) {}
   const std::uint8_t* steps;
   const Job& job;
   SLUICE_HOST_DEVICE void follow_at(std::int32_t i, std::int32_t j, std::uint8_t& state) const {
@@ -71,11 +79,22 @@ struct BlockSteps {
       follow(steps[std::int64_t{i + j} * job.step_stride + (i - cells.begin)], state);
   }
 };
+// Steps across introns: a row has job.step_stride bytes, one for each base of the read.
+struct SplicedSteps {
+  const std::uint8_t* steps;
+  const Job& job;
+  std::int32_t longest_deletion;  // in front of the read
+  SLUICE_HOST_DEVICE void follow_at(std::int32_t i, std::int32_t j, std::uint8_t& state) const {
+    follow(steps[std::int64_t{i + j} * job.step_stride + j], state);
+  }
+  SLUICE_HOST_DEVICE static std::uint32_t of_target(std::uint8_t state) { return state == step_deletion ? 2 : 3; }
+  SLUICE_HOST_DEVICE std::uint32_t in_front(std::int32_t bases) const { return bases > longest_deletion ? 3 : 2; }
+};
 
 // The path that ends at (target, query); how many operations it has.
 template <class Steps>
 SLUICE_HOST_DEVICE std::int32_t write_path(std::int32_t target, std::int32_t query, const Steps& steps, OperationWriter writer) {
-  constexpr std::uint32_t match = 0, insertion = 1, deletion = 2;
+  constexpr std::uint32_t match = 0, insertion = 1;
   std::uint8_t state = step_match;
   while (target >= 0 && query >= 0) {
     steps.follow_at(target, query, state);
@@ -84,14 +103,14 @@ SLUICE_HOST_DEVICE std::int32_t write_path(std::int32_t target, std::int32_t que
       --target;
       --query;
     } else if (state == step_deletion || state == step_long_deletion) {
-      writer.add(deletion, 1);
+      writer.add(steps.of_target(state), 1);
       --target;
     } else {
       writer.add(insertion, 1);
       --query;
     }
   }
-  if (target >= 0) writer.add(deletion, static_cast<std::uint32_t>(target) + 1);
+  if (target >= 0) writer.add(steps.in_front(target + 1), static_cast<std::uint32_t>(target) + 1);
   if (query >= 0) writer.add(insertion, static_cast<std::uint32_t>(query) + 1);
   return writer.finish();
 }
@@ -121,9 +140,10 @@ SLUICE_HOST_DEVICE void write_path_of(const Job& job, const Steps& steps, std::u
 struct PathScore {
   std::int64_t score = 0, deepest_fall = 0;
 };
+template <class TargetCodes>  // what has the codes of the target's bases by their places
 class PathReader {
  public:
-  SLUICE_HOST_DEVICE PathReader(const Scores& scores, const std::uint8_t* query, const std::uint8_t* target)
+  SLUICE_HOST_DEVICE PathReader(const Scores& scores, const std::uint8_t* query, TargetCodes target)
       : scores_(scores), query_codes_(query), target_codes_(target) {}
 
   SLUICE_HOST_DEVICE PathScore read(const std::uint32_t* operations, std::int32_t count) {
@@ -164,19 +184,25 @@ class PathReader {
   }
 
   const Scores& scores_;
-  const std::uint8_t *query_codes_, *target_codes_;
+  const std::uint8_t* query_codes_;
+  TargetCodes target_codes_;
   PathScore result_;
   std::int32_t query_ = 0, target_ = 0, fall_score_ = 0, peak_ = std::numeric_limits<std::int32_t>::min(), peak_shift_ = 0;
 };
 
-SLUICE_HOST_DEVICE inline void read_path_of(const Scores& scores, const Job& job, const std::uint8_t* codes, const std::uint32_t* operations,
-                                            bool narrow, Answer& answer) {
-  const PathScore path = PathReader(scores, codes + job.query, codes + job.target).read(operations + answer.operations, answer.operation_count);
+template <class TargetCodes>
+SLUICE_HOST_DEVICE void read_path_of(const Scores& scores, const Job& job, const std::uint8_t* query, TargetCodes target,
+                                     const std::uint32_t* operations, bool narrow, Answer& answer) {
+  const PathScore path = PathReader(scores, query, target).read(operations + answer.operations, answer.operation_count);
   constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
   answer.deepest_fall = static_cast<std::int32_t>(path.deepest_fall < most ? path.deepest_fall : most);
   if (!narrow) return;
   answer.too_narrow = path.score <= job.least_score;
   answer.score = static_cast<std::int32_t>(path.score);
+}
+SLUICE_HOST_DEVICE inline void read_path_of(const Scores& scores, const Job& job, const std::uint8_t* codes, const std::uint32_t* operations,
+                                            bool narrow, Answer& answer) {
+  read_path_of(scores, job, codes + job.query, codes + job.target, operations, narrow, answer);
 }
 
 }  // namespace sluice::base_alignment::cuda

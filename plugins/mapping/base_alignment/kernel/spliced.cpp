@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
+#include <utility>
 
 #include "base_alignment/kernel/spliced_path.hpp"
 
@@ -19,10 +21,23 @@ HWY_BEFORE_NAMESPACE();
 namespace sluice::base_alignment::HWY_NAMESPACE {
 
 #if HWY_TARGET == HWY_SCALAR
-void align_spliced_chosen(const Scores& scores, const Problem& problem, const SiteColumns& sites, SplicedRows& rows, Alignment& result) {
-  align_spliced_plainly(scores, problem, sites, rows, result);
+void raise_to_sums_chosen(std::int32_t* to, const std::int32_t* from, std::int32_t more, std::int32_t count) {
+  for (std::int32_t i = 0; i < count; ++i) to[i] = std::max(to[i], from[i] + more);
+}
+void align_spliced_chosen(const Scores& scores, const Problem& problem, const SiteColumns& sites, SplicedRows& rows, const SplicedWanted& wanted) {
+  wanted.empty_edges();
+  if (wanted.result != nullptr) align_spliced_plainly(scores, problem, sites, rows, *wanted.result);
 }
 #else
+
+void raise_to_sums_chosen(std::int32_t* to, const std::int32_t* from, std::int32_t more, std::int32_t count) {
+  const hn::ScalableTag<std::int32_t> tag;
+  const auto width = static_cast<std::int32_t>(hn::Lanes(tag));
+  const auto all_more = hn::Set(tag, more);
+  std::int32_t i = 0;
+  for (; i + width <= count; i += width) hn::StoreU(hn::Max(hn::LoadU(tag, to + i), hn::Add(hn::LoadU(tag, from + i), all_more)), tag, to + i);
+  for (; i < count; ++i) to[i] = std::max(to[i], from[i] + more);
+}
 
 // What introns can gain together in front of the read's first base, where sites are worth more than introns cost.
 std::int32_t most_gained(const Scores& scores, const Problem& problem, const SiteColumns& sites) {
@@ -73,10 +88,15 @@ bool differences_fit(const Scores& scores, const Problem& problem, const SiteCol
 template <TieOrder ties>
 class SplicedVectors {
  public:
-  static constexpr std::int32_t most_vectors = 4;
+  static constexpr std::int32_t most_vectors = 8;
 
-  SplicedVectors(const Scores& scores, const Problem& problem, const SiteColumns& sites, SplicedRows& rows)
-      : scores_(scores), problem_(problem), rows_(rows) {
+  SplicedVectors(const Scores& scores, const Problem& problem, const SiteColumns& sites, SplicedRows& rows, const SplicedWanted& wanted)
+      : scores_(scores),
+        problem_(problem),
+        rows_(rows),
+        keeps_steps_(wanted.result != nullptr),
+        edges_(wanted.edges),
+        starts_(wanted.start != nullptr) {
     const auto target_length = static_cast<std::size_t>(problem.target_length), query_length = static_cast<std::size_t>(problem.query_length);
     const std::size_t stride = target_length + 2 * slack;
     rows.differences.assign((vectors_of(problem) > 0 ? 2 : 7) * stride, 0);
@@ -108,8 +128,13 @@ class SplicedVectors {
     for (std::uint8_t i = 0; i < 16; ++i)
       column_scores_[i] = static_cast<std::int8_t>(i > 3 ? spliced_matrix_score(scores, 4, 4) : spliced_matrix_score(scores, 0, i));
     rows.begin_of_row.clear();
-    steps_ = rows.steps.start(target_length * query_length, slack);
+    steps_ = rows.steps.start((keeps_steps_ ? target_length : 1) * query_length, slack);
     if (problem.goal != Goal::ends) rows.numbers.assign(target_length + slack, Alignment::unreached);
+    set_border(wanted.start);
+    for (SplicedEdge& edge : edges_) {
+      edge.score.assign(1, starts_ ? wanted.start->score[0] : spliced_border(scores, edge.column + 1));
+      edge.intron.assign(1, edge.score[0]);
+    }
   }
 
   // How many vectors hold a row, if it is to stay in registers: from end to end, where the target has no fewer bases than the read. 0: it is not.
@@ -135,27 +160,29 @@ class SplicedVectors {
     rows_.begin_of_row.resize(static_cast<std::size_t>(read + target - 1));
     std::size_t* const begin_of_row = rows_.begin_of_row.data();
     std::uint8_t* const steps = steps_;
-    const auto border_of = [&](std::int32_t of) { return spliced_border(scores_, of + 1) - spliced_border(scores_, of); };
     for (; row < read; ++row) {  // the corner is reached along the read, then along the target
       begin_of_row[row] = begin;
       fill_registers<vectors, Part::first>(own, row, border_of(row), steps + begin, state);
-      begin += static_cast<std::size_t>(row + 1);
+      look_at_edges(row, state);
+      if (keeps_steps_) begin += static_cast<std::size_t>(row + 1);
       for (int i = 0; i < vectors; ++i) hn::Store(state.at[i].v, tag, all + i * lanes);
       corner += all[read - 1 - row];
     }
     for (; row < target; ++row) {
       begin_of_row[row] = begin;
       fill_registers<vectors, Part::middle>(own, row, border_of(row), steps + begin, state);
-      begin += static_cast<std::size_t>(read);
+      look_at_edges(row, state);
+      if (keeps_steps_) begin += static_cast<std::size_t>(read);
       corner += hn::GetLane(state.at[0].u);
     }
     for (; row < read + target - 1; ++row) {
       begin_of_row[row] = begin;
       fill_registers<vectors, Part::last>(own, row, 0, steps + begin, state);
-      begin += static_cast<std::size_t>(read + target - 1 - row);
+      look_at_edges(row, state);
+      if (keeps_steps_) begin += static_cast<std::size_t>(read + target - 1 - row);
       corner += hn::GetLane(state.at[0].u);
     }
-    finish_spliced(scores_, problem_, corner, rows_, result);
+    if (keeps_steps_) finish_spliced(scores_, problem_, corner, rows_, result);
   }
 
   template <bool has_peak>
@@ -169,7 +196,12 @@ class SplicedVectors {
       const SplicedRow cells = spliced_row(problem_, row);
       rows_.begin_of_row.push_back(begin);
       fill(own, row, cells, steps_ + begin);
-      begin += static_cast<std::size_t>(cells.last - cells.first + 1);
+      if (keeps_steps_) begin += static_cast<std::size_t>(cells.last - cells.first + 1);
+      if (has_edge(row))
+        for (std::size_t e = first_edge_; e < edges_.size() && edges_[e].column <= row; ++e) {
+          const std::int32_t column = edges_[e].column;
+          add_to_edge(edges_[e], v_[column], x_[column], x2_[column]);
+        }
       if constexpr (has_peak) {
         const RowCells places{.band_begin = cells.first, .band_last = cells.last};
         const BestCell best = add_differences(row, places, result.best, problem_.z_drop, first_gap, u_, v_, score);
@@ -181,7 +213,7 @@ class SplicedVectors {
         if (corner_at < cells.first) ++corner_at;
       }
     }
-    finish_spliced(scores_, problem_, has_peak ? score[problem_.target_length - 1] : corner, rows_, result);
+    if (keeps_steps_) finish_spliced(scores_, problem_, has_peak ? score[problem_.target_length - 1] : corner, rows_, result);
   }
 
  private:
@@ -196,19 +228,13 @@ class SplicedVectors {
     Cells opened, extend, column_scores;
     const std::uint8_t* target;
     const std::int8_t *donor, *acceptor;
-    std::int32_t read_length, target_length, closed, intron_closed;
+    const std::int8_t* border;
+    std::int32_t read_length, target_length, closed;
   };
   HWY_INLINE Walk walk() const {
-    return {set(-scores_.gap_open),
-            set(scores_.gap_extend),
-            hn::LoadDup128(CellTag(), column_scores_),
-            target_,
-            donor_,
-            acceptor_,
-            problem_.query_length,
-            problem_.target_length,
-            -(scores_.gap_open + scores_.gap_extend),
-            -scores_.gap_open_long};
+    return {
+        set(-scores_.gap_open), set(scores_.gap_extend), hn::LoadDup128(CellTag(), column_scores_), target_, donor_, acceptor_, rows_.border.data(),
+        problem_.query_length,  problem_.target_length,  -(scores_.gap_open + scores_.gap_extend)};
   }
   // What columns score: of codes in which an unknown base of the target is 8, one of the read 4, each pair has one exclusive or.
   static HWY_INLINE Cells substitution(const Walk& walk, const std::uint8_t* target, hn::Vec<CodeTag> query) {
@@ -254,13 +280,56 @@ class SplicedVectors {
   };
   enum class Part : std::uint8_t { first, middle, last };  // rows with the target's first base; with the read's first base alone; with neither
 
+  // The column of an edge comes to a base of the read in each row.
+  bool has_edge(std::int32_t row) {
+    while (first_edge_ < edges_.size() && edges_[first_edge_].column + problem_.query_length <= row) ++first_edge_;
+    return first_edge_ < edges_.size() && edges_[first_edge_].column <= row;
+  }
+  template <int vectors>
+  HWY_INLINE void look_at_edges(std::int32_t row, const Registers<vectors>& state) {
+    if (!has_edge(row)) return;
+    const CellTag tag;
+    HWY_ALIGN std::int8_t v[vectors * lanes], x[vectors * lanes], x2[vectors * lanes];
+    for (int i = 0; i < vectors; ++i) {
+      hn::Store(state.at[i].v, tag, v + i * lanes);
+      hn::Store(state.at[i].x, tag, x + i * lanes);
+      hn::Store(state.at[i].x2, tag, x2 + i * lanes);
+    }
+    for (std::size_t e = first_edge_; e < edges_.size() && edges_[e].column <= row; ++e) {
+      const std::int32_t lane = problem_.query_length - 1 - (row - edges_[e].column);
+      add_to_edge(edges_[e], v[lane], x[lane], x2[lane]);
+    }
+  }
+  // A cell's score less that of the one before, and what its gaps come to against its score.
+  void add_to_edge(SplicedEdge& edge, std::int8_t difference, std::int8_t deletion, std::int8_t intron) {
+    if (edge.score.size() == 1) edge.at = edge.score[0];
+    edge.at += difference;
+    edge.score.push_back(edge.at + std::max<std::int32_t>(0, deletion));
+    edge.intron.push_back(edge.at + intron);
+  }
+
+  // Differences of scores in front of the target, and introns against them, by base of the read.
+  void set_border(const SplicedStart* start) {
+    const auto read = static_cast<std::size_t>(problem_.query_length);
+    rows_.border.resize(2 * read);
+    std::int8_t *const difference = rows_.border.data(), *const intron = difference + read;
+    for (std::size_t j = 0; j < read; ++j) {
+      difference[j] = static_cast<std::int8_t>(start == nullptr ? spliced_border(scores_, static_cast<std::int32_t>(j) + 1) -
+                                                                      spliced_border(scores_, static_cast<std::int32_t>(j))
+                                                                : start->score[j + 1] - start->score[j]);
+      intron[j] = static_cast<std::int8_t>(start == nullptr ? -scores_.gap_open_long : start->intron[j + 1] - start->score[j + 1]);
+    }
+  }
+  // In front of the read.
+  HWY_INLINE std::int32_t border_of(std::int32_t row) const { return starts_ ? 0 : spliced_border(scores_, row + 1) - spliced_border(scores_, row); }
+
   template <int vectors, Part part>
   static HWY_INLINE void fill_registers(const Walk& walk, std::int32_t row, std::int32_t border, std::uint8_t* steps_of_row,
                                         Registers<vectors>& state) {
     const CellTag tag;
     const std::int32_t base = row - walk.read_length + 1;  // the target's base of lane 0
     const std::int32_t first = part == Part::first ? -base : 0, last = part == Part::last ? walk.target_length - 1 - base : 0;
-#pragma GCC unroll 4
+#pragma GCC unroll 8
     for (std::int32_t i = 0; i < vectors; ++i) {
       const std::int32_t p = i * lanes;
       if (part == Part::first && p + lanes <= first) continue;
@@ -277,8 +346,8 @@ class SplicedVectors {
       if (part == Part::first && first >= p) {
         const auto here = hn::Eq(hn::Iota(tag, 0), set(first - p));
         at.x = hn::IfThenElse(here, set(walk.closed), at.x);
-        at.x2 = hn::IfThenElse(here, set(walk.intron_closed), at.x2);
-        at.v = hn::IfThenElse(here, set(border), at.v);
+        at.x2 = hn::IfThenElse(here, set(walk.border[walk.read_length + row]), at.x2);
+        at.v = hn::IfThenElse(here, set(walk.border[row]), at.v);
       }
       const std::int32_t t = base + p;
       const Cells score = substitution(walk, walk.target + t, state.query[i]);
@@ -296,10 +365,11 @@ class SplicedVectors {
   HWY_INLINE void fill(const Walk& walk, std::int32_t row, SplicedRow cells, std::uint8_t* steps_of_row) {
     const CellTag tag;
     const std::int32_t closed = -(scores_.gap_open + scores_.gap_extend);
-    const std::int32_t border = spliced_border(scores_, row + 1) - spliced_border(scores_, row);
-    const bool at_border = cells.first == 0;
-    Cells x_before = set(at_border ? closed : x_[cells.first - 1]), x2_before = set(at_border ? -scores_.gap_open_long : x2_[cells.first - 1]),
-          v_before = set(at_border ? border : v_[cells.first - 1]);
+    const std::int32_t border = border_of(row);
+    const bool at_border = cells.first == 0 && row < walk.read_length;
+    Cells x_before = set(at_border ? closed : x_[cells.first - 1]),
+          x2_before = set(at_border ? walk.border[walk.read_length + row] : x2_[cells.first - 1]),
+          v_before = set(at_border ? walk.border[row] : v_[cells.first - 1]);
     const std::uint8_t* const query = rows_.query_back.data() + slack + (problem_.query_length - 1 - row);
     for (std::int32_t t = cells.first; t <= cells.last; t += lanes) {
       Cells y = hn::LoadU(tag, y_ + t), u = hn::LoadU(tag, u_ + t);
@@ -328,6 +398,10 @@ class SplicedVectors {
   const Scores& scores_;
   const Problem& problem_;
   SplicedRows& rows_;
+  const bool keeps_steps_;
+  const std::span<SplicedEdge> edges_;
+  const bool starts_;
+  std::size_t first_edge_ = 0;  // that is not complete
   alignas(16) std::int8_t column_scores_[16];
   const std::uint8_t* target_ = nullptr;
   std::uint8_t* steps_ = nullptr;
@@ -335,31 +409,33 @@ class SplicedVectors {
 };
 
 template <TieOrder ties>
-void align_spliced_in_vectors(const Scores& scores, const Problem& problem, const SiteColumns& sites, SplicedRows& rows, Alignment& result) {
-  SplicedVectors<ties> whole(scores, problem, sites, rows);
+void align_spliced_in_vectors(const Scores& scores, const Problem& problem, const SiteColumns& sites, SplicedRows& rows, const SplicedWanted& wanted,
+                              Alignment& result) {
+  SplicedVectors<ties> whole(scores, problem, sites, rows, wanted);
   const std::int32_t vectors = SplicedVectors<ties>::vectors_of(problem);
-  static_assert(SplicedVectors<ties>::most_vectors == 4);
-  if (vectors == 1)
-    whole.template run_in_registers<1>(result);
-  else if (vectors == 2)
-    whole.template run_in_registers<2>(result);
-  else if (vectors == 3)
-    whole.template run_in_registers<3>(result);
-  else if (vectors == 4)
-    whole.template run_in_registers<4>(result);
-  else if (problem.goal == Goal::ends)
+  const auto in_registers = [&]<int... counts>(std::integer_sequence<int, counts...>) {
+    return ((vectors == counts + 1 && (whole.template run_in_registers<counts + 1>(result), true)) || ...);
+  };
+  if (in_registers(std::make_integer_sequence<int, SplicedVectors<ties>::most_vectors>())) return;
+  if (problem.goal == Goal::ends)
     whole.template run<false>(result);
   else
     whole.template run<true>(result);
 }
 
-void align_spliced_chosen(const Scores& scores, const Problem& problem, const SiteColumns& sites, SplicedRows& rows, Alignment& result) {
-  if (!starts(scores, problem, result) || !intron_costs_fit(scores)) return;
-  if (!differences_fit(scores, problem, sites)) return align_spliced_plainly(scores, problem, sites, rows, result);
+void align_spliced_chosen(const Scores& scores, const Problem& problem, const SiteColumns& sites, SplicedRows& rows, const SplicedWanted& wanted) {
+  wanted.empty_edges();
+  Alignment unused;
+  Alignment& made = wanted.result != nullptr ? *wanted.result : unused;
+  if (!starts(scores, problem, made) || !intron_costs_fit(scores)) return;
+  if (!differences_fit(scores, problem, sites)) {
+    if (wanted.result != nullptr) align_spliced_plainly(scores, problem, sites, rows, made);
+    return;
+  }
   if (problem.ties == TieOrder::gap_right)
-    align_spliced_in_vectors<TieOrder::gap_right>(scores, problem, sites, rows, result);
+    align_spliced_in_vectors<TieOrder::gap_right>(scores, problem, sites, rows, wanted, made);
   else
-    align_spliced_in_vectors<TieOrder::gap_left>(scores, problem, sites, rows, result);
+    align_spliced_in_vectors<TieOrder::gap_left>(scores, problem, sites, rows, wanted, made);
 }
 #endif
 
@@ -370,10 +446,19 @@ HWY_AFTER_NAMESPACE();
 namespace sluice::base_alignment {
 namespace {
 HWY_EXPORT(align_spliced_chosen);
+HWY_EXPORT(raise_to_sums_chosen);
 }  // namespace
 
-void align_spliced(const Scores& scores, const Problem& problem, const SiteColumns& sites, SplicedRows& rows, Alignment& result) {
-  HWY_DYNAMIC_DISPATCH(align_spliced_chosen)(scores, problem, sites, rows, result);
+void align_spliced(const Scores& scores, const Problem& problem, const SiteColumns& sites, SplicedRows& rows, Alignment& result,
+                   std::span<SplicedEdge> edges) {
+  HWY_DYNAMIC_DISPATCH(align_spliced_chosen)(scores, problem, sites, rows, {&result, edges, nullptr});
+}
+void score_spliced_edges(const Scores& scores, const Problem& problem, const SiteColumns& sites, const SplicedStart& start, SplicedRows& rows,
+                         std::span<SplicedEdge> edges) {
+  HWY_DYNAMIC_DISPATCH(align_spliced_chosen)(scores, problem, sites, rows, {nullptr, edges, &start});
+}
+void raise_to_sums(std::int32_t* to, const std::int32_t* from, std::int32_t more, std::int32_t count) {
+  HWY_DYNAMIC_DISPATCH(raise_to_sums_chosen)(to, from, more, count);
 }
 
 }  // namespace sluice::base_alignment

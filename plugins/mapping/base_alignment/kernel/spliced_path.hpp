@@ -23,6 +23,12 @@ constexpr std::int32_t spliced_matrix_score(const Scores& scores, std::uint8_t t
   return column_score(scores, target, query);
 }
 
+// In front of the first base an intron costs no more than a longer deletion.
+constexpr std::int32_t longest_deletion(const Scores& scores) {
+  const std::int32_t bases = (scores.gap_open_long - scores.gap_open) / scores.gap_extend - 1;
+  return scores.gap_open_long > scores.gap_open + scores.gap_extend + bases * scores.gap_extend ? bases + 1 : bases;
+}
+
 // The cells of a row (an anti-diagonal): places on the target.
 struct SplicedRow {
   std::int32_t first, last;
@@ -48,6 +54,19 @@ inline bool take_spliced_peak(const Problem& problem, std::int32_t row, std::int
   if (problem.z_drop < 0 || best.target < result.best_target || query < result.best_query) return true;
   return std::int64_t{result.best} - best.score <= problem.z_drop;
 }
+
+// What is asked for: an alignment, or (result is null) only edges, with something in front of the target (or null).
+struct SplicedWanted {
+  Alignment* result = nullptr;
+  std::span<SplicedEdge> edges;
+  const SplicedStart* start = nullptr;
+  void empty_edges() const {
+    for (SplicedEdge& edge : edges) {
+      edge.score.clear();
+      edge.intron.clear();
+    }
+  }
+};
 
 // Appends the path when all rows are there or the alignment was given up. score: at the last bases of both.
 void finish_spliced(const Scores& scores, const Problem& problem, std::int32_t score, const SplicedRows& rows, Alignment& result);

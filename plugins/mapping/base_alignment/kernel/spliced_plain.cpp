@@ -95,12 +95,6 @@ class SplicedMatrix {
   std::int32_t *score_[3] = {}, *deletion_[2] = {}, *intron_[2] = {}, *insertion_[2] = {};
 };
 
-// In front of the first base an intron costs no more than a longer deletion.
-std::int32_t longest_deletion(const Scores& scores) {
-  const std::int32_t bases = (scores.gap_open_long - scores.gap_open) / scores.gap_extend - 1;
-  return scores.gap_open_long > scores.gap_open + scores.gap_extend + bases * scores.gap_extend ? bases + 1 : bases;
-}
-
 void trace_spliced(const Scores& scores, const Problem& problem, const SplicedRows& rows, std::int32_t target, std::int32_t query,
                    std::vector<std::uint32_t>& cigar) {
   constexpr std::uint32_t match = 0, insertion = 1, deletion = 2, intron = 3;

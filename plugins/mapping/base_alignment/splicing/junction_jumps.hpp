@@ -5,6 +5,7 @@
 // minimap2 2.31, S.11 of the specification.
 
 #include <cstdint>
+#include <sluice/overlap/known_junctions.hpp>
 #include <span>
 #include <vector>
 

@@ -3,6 +3,9 @@
 #include "base_alignment/splicing/splice_sites.hpp"
 
 #include <algorithm>
+#include <sluice/overlap/known_junctions.hpp>
+
+#include "base_alignment/splicing/site_score_table.hpp"
 
 namespace sluice::base_alignment {
 namespace {

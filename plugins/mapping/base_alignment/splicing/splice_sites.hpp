@@ -5,15 +5,17 @@
 
 #include <array>
 #include <cstdint>
-#include <sluice/overlap/known_junctions.hpp>
 #include <span>
 #include <vector>
 
-#include "base_alignment/splicing/site_score_table.hpp"
+namespace sluice::overlap {
+class KnownJunctions;
+}
 
 namespace sluice::base_alignment {
 
 using overlap::KnownJunctions;
+class SiteScoreTable;
 
 // Along which strand of the target its transcripts are read: GT..AG along the forward strand is CT..AC of a transcript on the reverse one.
 enum class Sites : std::uint8_t { none, forward, reverse };

@@ -11,19 +11,17 @@
 #include <vector>
 
 #include "base_alignment/splicing/splice_sites.hpp"
-#include "kernel_problems.hpp"
+#include "spliced_problems.hpp"
 #include "unit/instruction_sets.hpp"
 
 using namespace sluice::base_alignment;
 using kernel_problems::Bases;
 using kernel_problems::Pair;
 using kernel_problems::random_pair;
+using kernel_problems::sites_of;
+using kernel_problems::spliced_scores;
 
 namespace {
-
-const std::vector<Scores> spliced_scores = {
-    {1, 2, 1, 2, 1, 32, 0},  {1, 4, 1, 6, 1, 24, 0},  {2, 4, 0, 4, 2, 24, 1},   {1, 1, 2, 1, 1, 5, 0},
-    {84, 2, 1, 2, 1, 32, 0}, {27, 2, 1, 2, 1, 90, 0}, {1, 4, 1, 6, 1, 24, 0, 2}};  // the two before: beyond 8 bits
 
 std::int64_t column(const Scores& scores, std::uint8_t a, std::uint8_t b) {
   if (a > 3 || b > 3) return scores.ambiguous == 0 && scores.transition == 0 ? -scores.gap_extend : -scores.ambiguous;
@@ -34,23 +32,30 @@ std::int64_t border(const Scores& scores, std::int64_t bases) {
 }
 
 // The recurrences over the whole matrix, a row a base of the target.
-std::vector<std::vector<std::int64_t>> matrix(const Scores& scores, const Pair& pair, const SiteScores& sites) {
+struct Matrix {
+  std::vector<std::vector<std::int64_t>> best, deletion, intron;  // gaps: where they enter
+};
+Matrix whole_matrix(const Scores& scores, const Pair& pair, const SiteScores& sites, const SplicedStart* start = nullptr) {
   const std::size_t rows = pair.target.size() + 1, columns = pair.query.size() + 1;
   constexpr std::int64_t impossible = -(std::int64_t{1} << 40);
   std::vector<std::vector<std::int64_t>> best(rows, std::vector<std::int64_t>(columns)),
       deletion(rows, std::vector<std::int64_t>(columns, impossible)), intron = deletion, insertion = deletion;
-  for (std::size_t i = 0; i < rows; ++i) best[i][0] = border(scores, static_cast<std::int64_t>(i));
-  for (std::size_t j = 0; j < columns; ++j) best[0][j] = border(scores, static_cast<std::int64_t>(j));
+  for (std::size_t i = 0; i < rows; ++i) best[i][0] = start != nullptr ? start->score[0] : border(scores, static_cast<std::int64_t>(i));
+  for (std::size_t j = 0; j < columns; ++j) best[0][j] = start != nullptr ? start->score[j] : border(scores, static_cast<std::int64_t>(j));
   for (std::size_t i = 1; i < rows; ++i)
     for (std::size_t j = 1; j < columns; ++j) {
       deletion[i][j] = std::max(best[i - 1][j] - scores.gap_open, deletion[i - 1][j]) - scores.gap_extend;
       insertion[i][j] = std::max(best[i][j - 1] - scores.gap_open, insertion[i][j - 1]) - scores.gap_extend;
       const std::int64_t donor = i > 1 ? sites.donor[i - 2] : 0;
       intron[i][j] = std::max(best[i - 1][j] - scores.gap_open_long + donor, intron[i - 1][j]);
+      if (i == 1 && start != nullptr) intron[i][j] = start->intron[j];
       best[i][j] = std::max({best[i - 1][j - 1] + column(scores, pair.target[i - 1], pair.query[j - 1]), deletion[i][j], insertion[i][j],
                              intron[i][j] + sites.acceptor[i - 1]});
     }
-  return best;
+  return {best, deletion, intron};
+}
+std::vector<std::vector<std::int64_t>> matrix(const Scores& scores, const Pair& pair, const SiteScores& sites) {
+  return whole_matrix(scores, pair, sites).best;
 }
 
 // Of a path from end to end.
@@ -81,12 +86,6 @@ std::int64_t path_score(const Scores& scores, const Pair& pair, const SiteScores
   CHECK(i == pair.target.size());
   CHECK(j == pair.query.size());
   return score;
-}
-
-SiteScores sites_of(const Bases& target, Sites sites, Direction direction = Direction::forward) {
-  SiteScores scores;
-  score_sites({}, {.codes = target, .direction = direction, .sites = sites}, {}, scores);
-  return scores;
 }
 
 Bases codes_of(std::string_view text) {
@@ -166,6 +165,57 @@ TEST_CASE("every instruction set finds what the plain loops find") {
       CHECK(found.dropped == expected.dropped);
       CHECK(found.reached_end == expected.reached_end);
       CHECK(found.cigar == expected.cigar);
+    }
+  });
+}
+
+TEST_CASE("what leaves a column is what the recurrences give, behind the beginning or behind given scores") {
+  sluice::testing::for_each_instruction_set([] {
+    std::mt19937 random(6);
+    SplicedRows rows;
+    for (int round = 0; round < 200; ++round) {
+      CAPTURE(round);
+      const Scores& scores = spliced_scores[random() % 4];
+      Pair pair = random_pair(random, 1 + random() % (round % 20 == 0 ? 300 : 70), 1);
+      pair.target = kernel_problems::random_bases(random, pair.query.size() + 4 + random() % 80, 4, 10);
+      std::copy(pair.query.begin() + static_cast<std::ptrdiff_t>(random() % pair.query.size()), pair.query.end(), pair.target.begin() + 2);
+      const SiteScores sites = sites_of(pair.target, static_cast<Sites>(random() % 3));
+      const std::size_t read = pair.query.size();
+      std::vector<std::int32_t> score{-scores.gap_open_long}, intron{-scores.gap_open_long};
+      for (std::size_t j = 0; j < read; ++j) {
+        score.push_back(score.back() + (random() % 3 == 0 ? -scores.gap_extend : scores.match));  // never below an insertion
+        intron.push_back(score.back() - static_cast<std::int32_t>(random() % static_cast<unsigned>(scores.gap_open_long + 1)));
+      }
+      const SplicedStart start{score, intron};
+      const bool starts = random() % 2 == 0;
+      Problem problem = pair.problem(random, false);
+      problem.goal = Goal::ends;
+      problem.ties = TieOrder::gap_right;
+      std::vector<SplicedEdge> edges(2);
+      edges[0].column = static_cast<std::int32_t>(read + random() % 3);
+      edges[1].column = static_cast<std::int32_t>(pair.target.size()) - 1;
+      Alignment unused;
+      const SiteColumns columns{sites.donor, sites.acceptor};
+      if (starts)
+        score_spliced_edges(scores, problem, columns, start, rows, edges);
+      else
+        align_spliced(scores, problem, columns, rows, unused, edges);
+      // One base more, of which only what enters is asked.
+      Pair longer = pair;
+      longer.target.push_back(0);
+      SiteScores longer_sites = sites;
+      longer_sites.donor.push_back(0);
+      longer_sites.acceptor.push_back(0);
+      const Matrix expected = whole_matrix(scores, longer, longer_sites, starts ? &start : nullptr);
+      for (const SplicedEdge& edge : edges) {
+        if (edge.score.empty()) continue;  // plain loops do not say it
+        REQUIRE(edge.score.size() == read + 1);
+        const auto row = static_cast<std::size_t>(edge.column) + 1;
+        for (std::size_t j = 1; j <= read; ++j) {
+          CHECK(edge.score[j] == std::max(expected.best[row][j], expected.deletion[row + 1][j]));
+          CHECK(edge.intron[j] == expected.intron[row + 1][j]);
+        }
+      }
     }
   });
 }
