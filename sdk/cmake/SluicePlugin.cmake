@@ -17,8 +17,18 @@ function(sluice_check_cuda_architectures)
   endforeach()
 endfunction()
 
+# What kernels are compiled for unless CMAKE_CUDA_ARCHITECTURES says otherwise: 8.0 (A100), 9.0 (H100, H200), and PTX for what comes after. On ARM
+# also 8.7 (Jetson Orin), which runs no code of other GPUs.
+function(sluice_usual_cuda_architectures result)
+  set(usual 80-real 90)
+  if(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
+    list(INSERT usual 1 87-real)
+  endif()
+  set(${result} ${usual} PARENT_SCOPE)
+endfunction()
+
 # Makes CUDA a language of this project where there is an nvcc, with C++20, and sets SLUICE_WITH_CUDA. A macro, because a language is enabled for
-# the folder that asks. Kernels are for 8.0 (A100) and 9.0 (H100, H200), and PTX for what comes after, unless CMAKE_CUDA_ARCHITECTURES says otherwise.
+# the folder that asks.
 macro(sluice_enable_cuda)
   if(NOT CMAKE_CUDA_COMPILER_LOADED)
     if(NOT CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX})
@@ -32,7 +42,9 @@ macro(sluice_enable_cuda)
     include(CheckLanguage)
     check_language(CUDA)
     if(CMAKE_CUDA_COMPILER)
-      set(CMAKE_CUDA_ARCHITECTURES 80-real 90 CACHE STRING "compute capabilities")
+      sluice_usual_cuda_architectures(sluice_architectures)
+      set(CMAKE_CUDA_ARCHITECTURES ${sluice_architectures} CACHE STRING "compute capabilities")
+      unset(sluice_architectures)
       sluice_check_cuda_architectures()
       enable_language(CUDA)
     endif()

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "cuda_devices/compute_capability.hpp"
+#include "cuda_devices/shared_memory.hpp"
 
 namespace sluice::cuda_devices {
 namespace {
@@ -49,6 +50,13 @@ sluice_status fail(sluice_error* error, cudaError_t status, const char* what) {
   return code;
 }
 
+// Jetson: one memory for both.
+bool shares_memory_with_cpu(int device) {
+  int integrated = 0;
+  if (cudaDeviceGetAttribute(&integrated, cudaDevAttrIntegrated, device) != cudaSuccess) cudaGetLastError();
+  return integrated != 0;
+}
+
 // Ordinals that can be used, and why the others can't.
 struct Survey {
   std::vector<int> usable;
@@ -79,7 +87,8 @@ Survey survey() {
     if (cudaGetDeviceProperties(&properties, i) != cudaSuccess) continue;
     std::string line = "cuda:" + std::to_string(i) + " " + properties.name + ", " + std::to_string(properties.totalGlobalMem >> 30) +
                        " GiB, compute capability " + std::to_string(properties.major) + "." + std::to_string(properties.minor);
-    const std::string problem = why_not_used(properties.major, properties.minor);
+    if (shares_memory_with_cpu(i)) line += ", memory shared with the CPU: runs take half of what is free of it for the device";
+    const std::string problem = why_not_used(properties.major, properties.minor, SLUICE_CUDA_ARCHITECTURES);
     if (problem.empty())
       result.usable.push_back(i);
     else
@@ -106,8 +115,8 @@ sluice_status describe(std::int32_t ordinal, sluice_device_info* info, sluice_er
   if (const cudaError_t status = cudaMemGetInfo(&free_bytes, &total_bytes); status != cudaSuccess) return fail(error, status, "cudaMemGetInfo");
   std::snprintf(info->name, sizeof info->name, "%.127s", properties.name);
   info->native_ordinal = device;
-  info->memory_bytes = free_bytes - free_bytes / 16;  // the driver's own needs
-  info->bytes_per_second = 10e9;                      // pageable columns through page-locked slabs; corrected by what calls take
+  info->memory_bytes = memory_for_runs(free_bytes, shares_memory_with_cpu(device));
+  info->bytes_per_second = 10e9;  // pageable columns through page-locked slabs; corrected by what calls take
   info->seconds_per_copy = 15e-6;
   return SLUICE_OK;
 }

@@ -220,8 +220,11 @@ class SplicedVectors {
   static constexpr std::size_t slack = 64;
   static_assert(lanes <= 64);
 
+  // As in narrow_band-inl.hpp: constructors that GCC adds are compiled for no instruction set.
   struct Neighbours {
     Cells u, v, x, y, x2;
+    HWY_INLINE Neighbours() {}
+    HWY_INLINE Neighbours(Cells u_, Cells v_, Cells x_, Cells y_, Cells x2_) : u(u_), v(v_), x(x_), y(y_), x2(x2_) {}
   };
   // What all rows have in common, by value: what is stored might else be taken for a change of it.
   struct Walk {
@@ -275,7 +278,6 @@ class SplicedVectors {
   struct Registers {
     Neighbours at[vectors];
     hn::Vec<CodeTag> query[vectors];
-    // As in narrow_band-inl.hpp: constructors that GCC adds are compiled for no instruction set.
     HWY_INLINE Registers() {}
   };
   enum class Part : std::uint8_t { first, middle, last };  // rows with the target's first base; with the read's first base alone; with neither
