@@ -35,7 +35,7 @@ def run(e):
     e.data("%d simulated R9.4.1 reads of 8 kb again and again, %d of them of a target that is one of %d parts of the genome; %d channels for %d s in virtual time, half of them as control."
            % (share[0], len(targets), crowd + 1, channels, seconds))
     table = e.table("run", "enrichment", "of the model", "target bases over the control's", "recall", "others accepted", "wall s", "CPU s", "channels that a processor serves", "that this machine serves")
-    bars, first = [], None
+    bars = []
     for device, reason in e.devices():
         if reason:
             e.skipped(table, "sluice, %s" % device, reason)
