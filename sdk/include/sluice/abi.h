@@ -124,8 +124,8 @@ enum {                            /* traits, or-ed */
        /* Regroups: finish() may give rows where none came in: every window of a reference, covered or not. Without it the contract suite takes such
         * rows for a mistake. */
        SLUICE_TRAIT_ROWS_WITHOUT_INPUT = 2048,
-       /* With BLOCKING, maps: process() of one instance may run on several such threads at once, begun in arrival order, where a run has many threads.
-        * Not where files are followed. */
+       /* With BLOCKING, maps: process() of one instance may run on several such threads at once, begun in arrival order, where a run has many
+        * threads. Not where files are followed. */
        SLUICE_TRAIT_SIDE_BY_SIDE = 4096
 };
 
