@@ -7,10 +7,11 @@ import subprocess
 import time
 
 from f5c import published
-from framework import plot
+from framework import cgroup, plot
 from framework.experiment import Failed, ended
 
 TITLE = "f5c: the 8 GB system, and calls as reads arrive"
+LIMIT = 8_000_000_000  # bytes
 WANTED = 600  # kbases a second, what the issue asks for
 
 
@@ -22,6 +23,13 @@ def run(e):
     threads = min(6, e.threads)
     e.data("%.2f Mbases of simulated R9.4.1 reads of %d contigs of %d Mb, 41 %% GC and a quarter of the CpGs, as in the human genome; %d threads, a memory budget of 2 GiB."
            % (bases / 1e6, contigs, os.path.getsize(reference) // contigs // 1000000, threads))
+    with cgroup.of_memory(LIMIT) as e.cgroup:
+        e.note("Each run is in a cgroup of 8 GB: the system ends it where it takes more." if e.cgroup else "No cgroup may be made here: of the 8 GB the peaks alone tell.")
+        calls(e, reference, folder, bases, threads)
+    e.cgroup = None
+
+
+def calls(e, reference, folder, bases, threads):
     common = ["--signal", folder + "/reads.blow5", "--reads", folder + "/reads.fastq.gz", "--reference", reference]
     files = ["--alignments", folder + "/reads.bam"]
     e.sluice_quietly("methylation", *common, *files, "--output", e.path("first.tsv"))
@@ -43,7 +51,7 @@ def run(e):
     follow(e, table, common, folder, bases, threads)
     e.picture(plot.bars("Methylation beside a large reference", "kbases per second, whole process", bars))
     published.on_the_fly(e)
-    e.compare("The paper's board has six ARM cores and a GPU that shares 8 GB; here the peak of the process is looked at on another processor, not held below 8 GB by the system, with the signal in BLOW5 where the paper has FAST5. The reference is as large as the human genome at the size full only.")
+    e.compare("The paper's board has six ARM cores and a GPU that shares 8 GB; here it is another processor, with the signal in BLOW5 where the paper has FAST5. The reference is as large as the human genome at the size full only.")
 
 
 def follow(e, table, common, folder, bases, threads):

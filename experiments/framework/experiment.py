@@ -16,7 +16,7 @@ import subprocess
 import sys
 import time
 
-from framework import machine, plot
+from framework import cgroup, machine, plot
 from framework.sequences import bases_of
 
 SIZES = ("tiny", "small", "full")
@@ -127,6 +127,7 @@ class Experiment:
         self.program = os.path.join(self.programs, "sluice")
         self.tables, self.pictures, self.notes, self.checks, self.data_lines, self.published_rows, self.comparable = [], [], [], [], [], [], []
         self.peers, self.used, self._bases = {}, {}, {}
+        self.cgroup = None  # in which programs are measured, see framework.cgroup
         self.started, self.load = datetime.datetime.now(datetime.timezone.utc), machine.load()
 
     # ---- sizes
@@ -144,7 +145,7 @@ class Experiment:
         start = time.monotonic()
         with open(stdout or os.devnull, "wb") as out, open(log, "wb") as err, open(stdin or os.devnull, "rb") as source:
             try:  # a group of its own: nothing of it is left when it takes too long, or this run is ended
-                process = subprocess.Popen(command, stdin=source, stdout=out, stderr=err, env=dict(self.environment, **(environment or {})), start_new_session=True)
+                process = subprocess.Popen(cgroup.inside(self.cgroup, command), stdin=source, stdout=out, stderr=err, env=dict(self.environment, **(environment or {})), start_new_session=True)
             except OSError as error:
                 raise Failed("%s: %s" % (command[0], error.strerror)) from error
             peak = 0
