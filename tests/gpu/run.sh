@@ -473,6 +473,7 @@ section_splice() {
         start=$(date +%s.%N)
         "${call[@]}" --output "$work/timed.$device" --report "$work/report.json" --device "$device" --threads "$threads" --quiet >"$work/log" 2>&1 || row "$set --device $device" "FAILED: $(tail -1 "$work/log")"
         echo "$(date +%s.%N) $start" | awk '{ print $1 - $2 }' >>"$work/seconds.$options.$device"
+        echo "$set to $options, $device: $(tail -1 "$work/seconds.$options.$device") s"
         [ $round -gt 0 ] || shares
         [ $round -gt 0 ] || [ "$device" = cpu ] || cmp <(grep -v '^@PG' "$work/timed.cpu") <(grep -v '^@PG' "$work/timed.$device") || row "$set $options --device $device" "FAILED: other bytes"
         [ $round -gt 0 ] || [ "$device" = cpu ] || row "$set $options --device $device" "pieces on the device $(reported_sum spliced_pieces_on_device), again on the CPU $(reported_sum spliced_pieces_again_on_cpu), left to it $(reported_sum pieces_left_to_cpu)"
@@ -481,6 +482,7 @@ section_splice() {
       start=$(date +%s.%N)
       "$runtime/bin/minimap2" "$([ $options = sam ] && echo -a || echo -c)" -x splice -t "$threads" "$largest/genome.fa" "$largest/transcripts.fa" >"$work/timed.minimap2" 2>"$work/log" || row "$set minimap2" "FAILED: $(tail -1 "$work/log")"
       echo "$(date +%s.%N) $start" | awk '{ print $1 - $2 }' >>"$work/seconds.$options.minimap2"
+      echo "$set to $options, minimap2: $(tail -1 "$work/seconds.$options.minimap2") s"
     done
   done
   for options in sam paf; do
