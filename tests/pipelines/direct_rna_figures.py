@@ -74,7 +74,10 @@ def calls_of(record: Record) -> dict[int, dict[str, float] | None]:
     calls: dict[int, dict[str, float]] = defaultdict(dict)
     for group in filter(None, str(record.tags.get("MMZ", "")).split(";")):
         head, *gaps = group.split(",")
-        expect(head.startswith("A+"), f"{record.name}: a group of other bases: {head}")
+        if not head.startswith("A+"):  # of other bases, which no site counts
+            for _ in gaps:
+                next(values)
+            continue
         code, is_open = head[2:].rstrip(".?"), head.endswith("?")
         if not is_open:
             for place in places:
@@ -210,7 +213,7 @@ def check_run(name: str, reference_path: str, read_lengths: list[int], known: se
     if os.path.exists(name + ".junctions.bed"):
         seen = Counter()
         for record in first:
-            if "tsA" in record.tags:
+            if "tsA" in record.tags and record.mapq >= 10:
                 strand = "-" if (record.tags["tsA"] == "-") != record.is_reverse else "+"
                 seen.update((begin, end, strand) for begin, end in record.introns)
         with open(name + ".junctions.bed") as file:
@@ -238,7 +241,7 @@ def check_run(name: str, reference_path: str, read_lengths: list[int], known: se
         valid = sum(counts[:3])
         of_code[code][0] += counts[0]
         of_code[code][1] += valid
-        shares[min(19, 20 * counts[0] // valid)] += 1
+        shares[20 * counts[0] // valid] += 1
         coverages[min(200, valid)] += 1
     modified, valid = (sum(numbers[i] for numbers in of_code.values()) for i in (0, 1))
     check_share(figure_of("sites", "modified"), modified, valid)
