@@ -121,11 +121,14 @@ def run(
 def finished_report(handle: RunHandle, progress: Callable[[Progress], Any] | None, interval: float) -> Report:
     if handle.status() != _l.OK:
         raise error_of(handle.problems())
-    handle.start()
-    interrupted = over = False
+    started = interrupted = over = False
     next_call = time.monotonic() + interval
     while True:
         try:
+            # Ctrl-C may come between the start and its being noted: a second start is refused.
+            if not started:
+                handle.start()
+                started = True
             ended = handle.wait(min(0.1, interval) if progress else 0.1)
             handle.log()
             if progress and (ended or time.monotonic() >= next_call):
