@@ -113,42 +113,27 @@ params = { output = "${folder}/out.txt", column = "total" }
   }
 }
 
-TEST_CASE("A blocking stage runs on one thread of its own, one call at a time") {
-  ToyRun run;
-  run.options.threads = 4;
-  const ToyResult result = run(R"(
+TEST_CASE(
+    "Blocking stages have threads of their own: one, with one call at a time, or several where they may and there are many; rows stay in order") {
+  for (const auto& [stage, threads] : {std::pair("toy_blocking", 4), std::pair("toy_side_by_side", 16)}) {
+    ToyRun run;
+    run.options.threads = threads;
+    const ToyResult result = run(R"(
 [stages.source]
 use = "toy_source"
 params = { batches = 30, rows = 2 }
 [stages.wait]
-use = "toy_blocking"
+use = ")" + std::string(stage) + R"("
 params = { milliseconds = 1, add = 5 }
 [stages.sink]
 use = "toy_sink"
 params = { output = "${folder}/out.txt", column = "blocked" }
 )");
-  CAPTURE(result.run.message);
-  REQUIRE(result.run.state == RunState::finished);
-  CHECK(result.files.at("out.txt") == numbers(5, 60));
-}
-
-TEST_CASE("A blocking stage that may runs on several threads of its own where there are many, and the rows stay in order") {
-  ToyRun run;
-  run.options.threads = 16;
-  const ToyResult result = run(R"(
-[stages.source]
-use = "toy_source"
-params = { batches = 30, rows = 2 }
-[stages.wait]
-use = "toy_side_by_side"
-params = { add = 5 }
-[stages.sink]
-use = "toy_sink"
-params = { output = "${folder}/out.txt", column = "blocked" }
-)");
-  CAPTURE(result.run.message);
-  REQUIRE(result.run.state == RunState::finished);
-  CHECK(result.files.at("out.txt") == numbers(5, 60));
+    CAPTURE(stage);
+    CAPTURE(result.run.message);
+    REQUIRE(result.run.state == RunState::finished);
+    CHECK(result.files.at("out.txt") == numbers(5, 60));
+  }
 }
 
 TEST_CASE("A sink far slower than the source: memory stays within the budget") {

@@ -26,10 +26,7 @@ class Runner {
       : scores_(scores), problems_(problems), resources_(resources), answers_(answers), waves_(scores, resources, jobs_, answers) {}
 
   void run() {
-    answers_.of.assign(problems_.size(), {});
-    answers_.is_done.assign(problems_.size(), 0);
-    answers_.operations.clear();
-    answers_.in_wide_bands = answers_.in_blocks = answers_.left = 0;
+    answers_.begin(problems_.size());
     take_problems();
     run_band<8>(Phase::fill_band_64, narrow_, wide_);
     answers_.in_wide_bands = wide_.size();

@@ -66,6 +66,13 @@ struct Answers {
   std::vector<std::uint8_t> is_done;      // 0: the CPU has to
   std::size_t in_wide_bands = 0, in_blocks = 0, left = 0;
 
+  // For so many problems, of which none has an answer yet. Memory is kept.
+  void begin(std::size_t problems) {
+    of.assign(problems, {});
+    is_done.assign(problems, 0);
+    operations.clear();
+    in_wide_bands = in_blocks = left = 0;
+  }
   std::span<const std::uint32_t> cigar(std::size_t problem) const {
     return std::span(operations).subspan(static_cast<std::size_t>(of[problem].operations), static_cast<std::size_t>(of[problem].operation_count));
   }

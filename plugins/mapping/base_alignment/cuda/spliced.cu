@@ -17,10 +17,7 @@ class SplicedRunner {
       : scores_(scores), problems_(problems), resources_(resources), answers_(answers), waves_(scores, resources, jobs_, answers) {}
 
   void run() {
-    answers_.of.assign(problems_.size(), {});
-    answers_.is_done.assign(problems_.size(), 0);
-    answers_.operations.clear();
-    answers_.in_wide_bands = answers_.in_blocks = answers_.left = 0;
+    answers_.begin(problems_.size());
     take_problems();
     run_lanes<2>(of_cells_[0]);
     run_lanes<4>(of_cells_[1]);
