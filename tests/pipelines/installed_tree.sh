@@ -90,7 +90,8 @@ import json, sys
 report = json.load(open(sys.argv[1]))
 device, = report["devices"]
 placed, = report["placements"][0]["devices"]
-sys.exit(not (device["name"] == "mirror:0" and device["calls"] > 10 and device["bytes_to_device"] > 0 and placed["rows"] == 2000))
+# How many batches a call takes together is the scheduler's choice: on a busy machine many wait.
+sys.exit(not (device["name"] == "mirror:0" and placed["whole_batches"] > 10 and device["calls"] > 0 and device["bytes_to_device"] > 0 and placed["rows"] == 2000))
 PYTHON
 SLUICE_CONTRACT_PLUGINS="$work/plugins" "$build/bin/contract_every_plugin" >"$work/contract.log" || { cat "$work/contract.log"; fail "the contract of all stages"; }
 
