@@ -3,14 +3,14 @@
 # SPDX-FileCopyrightText: The sluice authors
 # All GPU checks and timings in one call, on a machine with a GPU and nothing installed but bash, awk and cmp; prints one table in Markdown.
 #   run.sh [options] RUNTIME DATA
-# RUNTIME: bin/ (sluice, device_contract and the *_gpu_test programs), lib/ (plugins and shared libraries), pipelines/.
+# RUNTIME: bin/ (sluice, device_contract, make_test_input and the *_gpu_test programs), lib/ (plugins and shared libraries), pipelines/.
 # DATA: one folder per set with reads.blow5, reads.bam and perhaps reads.fastq.gz; `options`, a line of further options of `sluice run methylation`
 #   in which @ stands for DATA; expected.tsv, what --compat f5c has to give. A folder without reads.blow5 is no set;
 #   one with reference.fa and reads.fq is a set for mapping. With minimap2 in RUNTIME/bin mapping is timed beside it.
 #   One with signal.blow5 and target.fa is a set for Read Until, one with windows.txt (as sluice run consensus reads it) a set for consensus.
 #   One with genome.fa and transcripts.fa is a set for mapping across introns (make_test_input spliced_genome and spliced_reads write such files).
 #   --sections LIST   of: doctor kernels contract same faults timing scheduler property leak devices mapping splice read_until consensus rna
-#                     tags sanitizer (default: all, in this order), and long and counts, only where they are named
+#                     tags sanitizer (default: all, in this order), and long, counts and human, only where they are named
 #   --limit SECONDS   of each section (default 280)
 #   --devices LIST    what runs are compared with --device cpu (default: cuda,auto)
 #   --copies N        how often the timings repeat a set's reads (default 14: 40 Mbases of 2.9)
@@ -22,12 +22,16 @@
 #   --count-runs L    what section counts runs on 1, 2, 4 ... GPUs (default methylation,eventalign,classify_signal,correct,polish,map_sam)
 #   --count-copies N  how often its methylation and eventalign repeat the alignments (default 4)
 #   --count-device D  cuda (default) or auto
+#   --human-runs L    what section human runs (default map,map_sam,map_long,splice,methylation,eventalign,classify_signal); polish where it is named
+#   --human-contigs N and --human-length BASES: its reference (default 31 contigs of 97 Mbases), --human-reads N: its reads (default 50000; 400 Mbases)
+#   --human-memory M  the budget of its runs (default 24GiB)
 #   --long-runs L     what section long runs (default methylation,eventalign,map,map_sam,map_repeats50_8k,map_repeats50_long,overlap,seed,classify_signal,polish,correct,resquiggle)
 set -uo pipefail
 
 sections=doctor,kernels,contract,same,faults,timing,scheduler,property,leak,devices,mapping,splice,read_until,consensus,rna,tags,sanitizer limit=280 devices=cuda,auto copies=14 rounds=3 reads=10000 batches=1000
 long_reads=50000 long_threads=4,8,16 long_runs=methylation,eventalign,map,map_sam,map_repeats50_8k,map_repeats50_long,overlap,seed,classify_signal,polish,correct,resquiggle
 count_runs=methylation,eventalign,classify_signal,correct,polish,map_sam count_copies=4 count_device=cuda
+human_runs=map,map_sam,map_long,splice,methylation,eventalign,classify_signal human_contigs=31 human_length=97000000 human_reads=50000 human_memory=24GiB
 only='' work=''
 script=$0 arguments=("$@")
 while [ $# -gt 0 ]; do
@@ -45,6 +49,11 @@ while [ $# -gt 0 ]; do
     --count-runs) count_runs=$2 ;;
     --count-copies) count_copies=$2 ;;
     --count-device) count_device=$2 ;;
+    --human-runs) human_runs=$2 ;;
+    --human-contigs) human_contigs=$2 ;;
+    --human-length) human_length=$2 ;;
+    --human-reads) human_reads=$2 ;;
+    --human-memory) human_memory=$2 ;;
     --only) only=$2 ;; # internal: one section, in the folder WORK
     --work) work=$2 ;;
     --*) echo "run.sh: unknown option $1" >&2; exit 2 ;;
@@ -52,7 +61,7 @@ while [ $# -gt 0 ]; do
   esac
   shift 2
 done
-[ $# = 2 ] || { sed -n '4,26p' "$script" >&2; exit 2; }
+[ $# = 2 ] || { sed -n '4,29p' "$script" >&2; exit 2; }
 runtime=$(realpath "$1") data=$(realpath "$2")
 export LD_LIBRARY_PATH=$runtime/lib SLUICE_PIPELINE_PATH=$runtime/pipelines
 sluice=$runtime/bin/sluice
@@ -673,6 +682,8 @@ section_contract() {
 source "$(dirname "$script")/long_runs.sh" # section_long
 # shellcheck source=SCRIPTDIR/device_counts.sh
 source "$(dirname "$script")/device_counts.sh" # section_counts
+# shellcheck source=SCRIPTDIR/human_size.sh
+source "$(dirname "$script")/human_size.sh" # section_human
 
 if ! declare -F "section_$only" >/dev/null; then echo "run.sh: there is no section '$only'" >&2; exit 2; fi
 rm -f "$work/auto_shares"
