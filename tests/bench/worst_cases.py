@@ -140,7 +140,7 @@ def polished(inputs, targets, reads, units, unit="reads"):
 
 
 def polish_at_coverage(inputs, coverage, errors=80000):
-    bases, length = 25_000, 4_000
+    bases, length = 50_000, 4_000
     count = bases * coverage // length
     return polished(inputs, inputs.draft(1, bases), inputs.made("noisy_reads", 1, bases, count, length, errors), count)
 
@@ -309,10 +309,11 @@ def dense_sites(inputs):
 # ---- sorting, beside samtools
 
 def sorted_case(inputs, records, mean, count, bases):
+    """Both keep 512 MB of records in memory, of which there are less, and write an index."""
     words = list(map(str, (records, mean, count, bases, 1)))
     alignments = inputs.once("_".join(["alignments", *words]) + ".bam", lambda path: inputs.call([inputs.tool("make_alignments"), path, *words]))
     theirs = os.path.join(inputs.folder, "peer_sorted.bam")
-    return Run(["sort", "--alignments", alignments], lambda: [inputs.peer("samtools"), "sort", "--write-index", "-@", str(int(inputs.threads) - 1), "-o",
+    return Run(["sort", "--alignments", alignments, "--memory", "1GiB"], lambda: [inputs.peer("samtools"), "sort", "--write-index", "-m", "512M", "-@", str(int(inputs.threads) - 1), "-o",
                theirs + "##idx##" + theirs + ".bai", alignments], records, "records", "output.bam")
 
 
@@ -344,7 +345,7 @@ def table():
           for count in (100, 200, 400)),
         Case("overlap/satellites", "minimap2", lambda i: overlapped(i, repeat_reads(i, *satellites, 150))),
         Case("overlap/low complexity", "minimap2", lambda i: overlapped(i, repeat_reads(i, *low, 50))),
-        *(Case(f"overlap/drawn {n}", "minimap2", lambda i, n=n: drawn(i, "make-overlaps", n, 500_000)) for n in (0, 3, 6)),
+        *(Case(f"overlap/drawn {n}", "minimap2", lambda i, n=n: drawn(i, "make-overlaps", n, 1_000_000)) for n in (0, 3, 6)),
         *(Case(f"map/{name}, {form}", "minimap2", lambda i, make=make, form=form: mapped(i, *make(i), form)) for name, make in {
             "ten thousand contigs": lambda i: (contigs(i), i.reads("contigs_5000", contigs(i), "--reads", "5000", "--mean-length", "1500")),
             "one read of 1.5 Mb": lambda i: (plain(i), long_read(i)),
@@ -353,7 +354,7 @@ def table():
             "low complexity": lambda i: (repeats(i, *low), repeat_reads(i, *low, 50)),
             "hostile": lambda i: (i.made("hostile_genome", 1, 1_000_000), i.made("hostile_reads", 1, 1_000_000)),
         }.items() for form in ("paf", "sam")),
-        *(Case(f"map/drawn {n}", "minimap2", lambda i, n=n: drawn(i, "make", n, 1_000_000)) for n in range(21)),
+        *(Case(f"map/drawn {n}", "minimap2", lambda i, n=n: drawn(i, "make", n, 8_000_000 if n in (9, 13, 20) else 1_000_000)) for n in range(21)),
         *(Case(f"map/drawn introns {n}", "minimap2", lambda i, n=n: drawn(i, "make-spliced", n, 500_000)) for n in range(4)),
         Case("seed/low complexity", "bwa fastmap", lambda i: seeded(i, repeats(i, *low), repeat_reads(i, *low, 400))),
         Case("seed/satellites", "bwa fastmap", lambda i: seeded(i, repeats(i, *satellites), repeat_reads(i, *satellites, 400))),
