@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # SPDX-FileCopyrightText: The sluice authors
 # Measures on this machine and prints tables: the kernels per instruction set, and whole runs beside nanopolish.
-#   run.sh BUILD_DIR [kernels|methylation|worst]     (./dev bench)
+#   run.sh BUILD_DIR [kernels|methylation|worst [OPTIONS of worst.py]]     (./dev bench)
 set -euo pipefail
 build=$1 what=${2:-all}
 folder=$(dirname "$0")
@@ -17,6 +17,6 @@ if [ "$what" = all ] || [ "$what" = methylation ]; then
   python3 "$folder/whole_process.py" --sluice "$build/bin/sluice" --shared "$folder/../../../shared"
 fi
 if [ "$what" = all ] || [ "$what" = worst ]; then
-  printf '\n== map, unkind reads, beside minimap2\n'
-  "$folder/worst.sh" "$build" || [ $? = 77 ]
+  printf '\n== unkind input, whole processes, beside other programs\n'
+  python3 "$folder/worst.py" --sluice "$build/bin/sluice" --tools "$build/bin" "${@:3}"
 fi

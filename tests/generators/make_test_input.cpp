@@ -29,11 +29,15 @@ NoisyReads noisy_reads(const Numbers& n) {
   return {.seed = n[0], .genome_bases = n[1], .reads = n[2], .mean_bases = n[3], .errors_per_million = n[4]};
 }
 
-constexpr std::array<Kind, 26> kinds = {{
+constexpr std::array<Kind, 27> kinds = {{
     {"windows", "SEED COUNT", [](const Numbers& n) { write_windows(std::cout, n[0], n[1]); }},
     {"window_class", "SEED WINDOWS LEAST_COPIES MOST_COPIES LEAST_BASES MOST_BASES ERRORS_PER_MILLION",
      [](const Numbers& n) {
        write_window_class(std::cout, {n[0], n[1], n[2], n[3], n[4], n[5], n[6]});
+     }},
+    {"ragged_windows", "SEED WINDOWS COPIES BASES ERRORS_PER_MILLION UNIT",
+     [](const Numbers& n) {
+       write_ragged_windows(std::cout, {n[0], n[1], n[2], n[3], n[4], n[5]});
      }},
     {"haplotypes", "SEED COUNT", [](const Numbers& n) { write_haplotypes(std::cout, n[0], n[1]); }},
     {"mapping_reference", "SEED", [](const Numbers& n) { write_mapping_reference(std::cout, n[0]); }},

@@ -51,6 +51,22 @@ void write_window_class(std::ostream& out, const WindowClass& what) {
   }
 }
 
+void write_ragged_windows(std::ostream& out, const RaggedWindows& what) {
+  for (std::size_t window = 0; window < what.windows; ++window) {
+    Random random = random_numbers(what.seed, window);
+    std::string truth = random_bases(random, what.unit == 0 ? what.bases : what.unit);
+    while (truth.size() < what.bases) truth += truth.substr(0, what.bases - truth.size());
+    out << ">w" << window << ' ' << what.copies << ' ' << truth << '\n';
+    for (std::uint64_t copy = 0; copy < what.copies; ++copy) {
+      const auto least = truth.size() / 10 + 1;
+      const auto bases = copy == 0 ? truth.size() : least + random.below(truth.size() - least + 1);
+      const auto begin = random.below(truth.size() - bases + 1);
+      const std::string piece = truth.substr(begin, bases), text = with_errors(piece, what.errors_per_million, random);
+      out << (text.empty() ? piece : text) << '\n';
+    }
+  }
+}
+
 void write_haplotypes(std::ostream& out, std::uint64_t seed, std::size_t count) {
   constexpr std::uint64_t errors_per_million = 50'000;
   for (std::size_t window = 0; window < count; ++window) {

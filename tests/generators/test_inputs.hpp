@@ -23,6 +23,17 @@ struct WindowClass {
 };
 void write_window_class(std::ostream& out, const WindowClass& what);
 
+// Windows of so many noisy copies of pieces of the same bases, a tenth of them at least, which begin anywhere; the first copy is whole. With `unit`
+// the bases repeat so many of them, else they are random; headers as above.
+struct RaggedWindows {
+  std::uint64_t seed;
+  std::size_t windows;
+  std::uint64_t copies, bases;
+  std::uint64_t errors_per_million;
+  std::uint64_t unit;
+};
+void write_ragged_windows(std::ostream& out, const RaggedWindows& what);
+
 // Windows of 24 to 43 noisy copies of 80 to 199 random bases, of which two in three have two haplotypes: the second has 2 to 5 other bases, or 3
 // bases less in one place and an other one. The third word of a header is what they were made from, "FIRST/SECOND" or "FIRST".
 void write_haplotypes(std::ostream& out, std::uint64_t seed, std::size_t count);

@@ -10,7 +10,7 @@
 #   One with signal.blow5 and target.fa is a set for Read Until, one with windows.txt (as sluice run consensus reads it) a set for consensus.
 #   One with genome.fa and transcripts.fa is a set for mapping across introns (make_test_input spliced_genome and spliced_reads write such files).
 #   --sections LIST   of: doctor kernels contract same faults timing scheduler property leak devices mapping splice read_until consensus rna
-#                     tags sanitizer (default: all, in this order), and long, counts and human, only where they are named
+#                     tags sanitizer (default: all, in this order), and long, counts, human and worst, only where they are named
 #   --limit SECONDS   of each section (default 280)
 #   --devices LIST    what runs are compared with --device cpu (default: cuda,auto)
 #   --copies N        how often the timings repeat a set's reads (default 14: 40 Mbases of 2.9)
@@ -25,6 +25,8 @@
 #   --human-runs L    what section human runs (default map,map_sam,map_long,splice,methylation,eventalign,classify_signal); polish where it is named
 #   --human-contigs N and --human-length BASES: its reference (default 31 contigs of 97 Mbases), --human-reads N: its reads (default 50000; 400 Mbases)
 #   --human-memory M  the budget of its runs (default 24GiB)
+#   --worst-cases L   cases of section worst (default *; tests/bench/worst.py --list)
+#   --worst-threads N threads of section worst (default 16)
 #   --long-runs L     what section long runs (default methylation,eventalign,map,map_sam,map_repeats50_8k,map_repeats50_long,overlap,seed,classify_signal,polish,correct,resquiggle)
 set -uo pipefail
 
@@ -32,6 +34,7 @@ sections=doctor,kernels,contract,same,faults,timing,scheduler,property,leak,devi
 long_reads=50000 long_threads=4,8,16 long_runs=methylation,eventalign,map,map_sam,map_repeats50_8k,map_repeats50_long,overlap,seed,classify_signal,polish,correct,resquiggle
 count_runs=methylation,eventalign,classify_signal,correct,polish,map_sam count_copies=4 count_device=cuda
 human_runs=map,map_sam,map_long,splice,methylation,eventalign,classify_signal human_contigs=31 human_length=97000000 human_reads=50000 human_memory=24GiB
+worst_cases='*' worst_threads=16
 only='' work=''
 script=$0 arguments=("$@")
 while [ $# -gt 0 ]; do
@@ -54,6 +57,8 @@ while [ $# -gt 0 ]; do
     --human-length) human_length=$2 ;;
     --human-reads) human_reads=$2 ;;
     --human-memory) human_memory=$2 ;;
+    --worst-cases) worst_cases=$2 ;;
+    --worst-threads) worst_threads=$2 ;;
     --only) only=$2 ;; # internal: one section, in the folder WORK
     --work) work=$2 ;;
     --*) echo "run.sh: unknown option $1" >&2; exit 2 ;;
@@ -61,7 +66,7 @@ while [ $# -gt 0 ]; do
   esac
   shift 2
 done
-[ $# = 2 ] || { sed -n '4,29p' "$script" >&2; exit 2; }
+[ $# = 2 ] || { sed -n '4,31p' "$script" >&2; exit 2; }
 runtime=$(realpath "$1") data=$(realpath "$2")
 export LD_LIBRARY_PATH=$runtime/lib SLUICE_PIPELINE_PATH=$runtime/pipelines
 sluice=$runtime/bin/sluice
@@ -617,6 +622,16 @@ section_contract() {
 
 # shellcheck source=SCRIPTDIR/long_runs.sh
 source "$(dirname "$script")/long_runs.sh" # section_long
+# Unkind input, by every device and beside the programs of RUNTIME/bin: each case a row, the worst first. This section wants Python, tests/bench beside this folder,
+# and in RUNTIME/bin make_test_input, make_alignments and sweep_mapping_case; cases of which something is not there are skipped.
+section_worst() {
+  command -v python3 >/dev/null || { row "worst" "SKIPPED: no python3"; return; }
+  local what result
+  SLUICE_PLUGIN_PATH=$runtime/lib python3 "$(dirname "$script")/../bench/worst.py" --sluice "$sluice" --tools "$runtime/bin" --peers "$runtime/bin" --devices "cpu,$devices" \
+    --threads "$worst_threads" --runs "$rounds" --cases "$worst_cases" --format rows >"$work/worst" || row "worst" "FAILED: a case"
+  while IFS=$'\t' read -r what result; do row "$what" "$result"; done <"$work/worst"
+}
+
 # shellcheck source=SCRIPTDIR/device_counts.sh
 source "$(dirname "$script")/device_counts.sh" # section_counts
 # shellcheck source=SCRIPTDIR/spliced_runs.sh

@@ -12,6 +12,7 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <limits>
 #include <string_view>
@@ -173,16 +174,20 @@ class StripedRows {
   // The maximum of the rows p and q and of the tails of the in-edges from `edge` on, in merged_; carries are included, not applied. Returns that of
   // column 0.
   T merge(std::int32_t p, std::int32_t q, std::int32_t edge) const {
-    const Tag tag;
     T corner = std::max(first_column_[p], first_column_[q]);
-    for (std::size_t at = 0; at < stride_; at += lanes) hn::Store(hn::Max(hn::Load(tag, row(p) + at), hn::Load(tag, row(q) + at)), tag, merged_ + at);
-    while (edge >= 0) {
-      const std::int32_t r = next_predecessor(edge);
-      corner = std::max(corner, first_column_[r]);
-      for (std::size_t at = 0; at < stride_; at += lanes)
-        hn::Store(hn::Max(hn::Load(tag, merged_ + at), hn::Load(tag, row(r) + at)), tag, merged_ + at);
+    std::array<const T*, merged_at_once> some{row(p), row(q)};
+    std::size_t count = 2;
+    while (true) {
+      for (; edge >= 0 && count < merged_at_once; ++count) {
+        const std::int32_t r = next_predecessor(edge);
+        corner = std::max(corner, first_column_[r]);
+        some[count] = row(r);
+      }
+      merge_some<merged_at_once>(some, count);
+      if (edge < 0) return corner;
+      some[0] = merged_;
+      count = 1;
     }
-    return corner;
   }
 
   // Calls fill(row, code, corner, before) for the rows from the first on: code of the row's letter, the predecessors' highest column 0, and a row of
@@ -290,6 +295,24 @@ class StripedRows {
   const std::int32_t* place_;
 
  private:
+  // So many rows are met in registers before one is stored.
+  static constexpr std::size_t merged_at_once = 8;
+
+  template <std::size_t most>
+  HWY_INLINE void merge_some(const std::array<const T*, merged_at_once>& some, std::size_t count) const {
+    if constexpr (most > 2) {
+      if (count < most) return merge_some<most - 1>(some, count);
+    }
+    const Tag tag;
+    const std::array<const T*, merged_at_once> rows = some;
+    T* const to = merged_;
+    for (std::size_t at = 0; at < stride_; at += lanes) {
+      Vec highest = hn::Load(tag, rows[0] + at);
+      for (std::size_t k = 1; k < most; ++k) highest = hn::Max(highest, hn::Load(tag, rows[k] + at));
+      hn::Store(highest, tag, to + at);
+    }
+  }
+
   // Where the columns lie in a row; column 0 does not.
   void make_places(AlignmentWorkspace& workspace) const {
     if (workspace.place_vectors == vectors_ && workspace.place_lanes == lanes) return;

@@ -75,9 +75,9 @@ void join(Anchors anchors, const ChainingParameters& parameters, std::int32_t ba
   for (std::size_t first = 0; first < anchors.size();) {
     std::size_t last = first + 1;
     while (last < anchors.size() && anchors.x[last] >> 32 == anchors.x[first] >> 32) ++last;
-    if (!skips_are_unlimited(parameters, parameters.rmq_size_cap) ||
-        search_joins(anchors, first, last, parameters, limits, parts.join_search, table) == JoinSearch::undecided) {
-      free_if_large(last - first, parts.join_search);
+    if (skips_are_unlimited(parameters, parameters.rmq_size_cap)) {
+      search_joins(anchors, first, last, parameters, limits, parts.join_search, table);
+    } else {
       scan_joins(anchors, first, last, parameters, limits, parts.trees, table);
       free_if_large(last - first, parts.trees);
     }
@@ -146,6 +146,6 @@ Chains chains_from_scores(Anchors anchors, std::int32_t read_length, const Chain
 }
 
 // Of a small read all steps' memory is kept; of a large one there is that of the step that needs most, the second search.
-std::size_t chaining_workspace_bytes(std::size_t anchors) { return anchors * (anchors > large_read ? 100 : 160); }
+std::size_t chaining_workspace_bytes(std::size_t anchors) { return anchors * (anchors > large_read ? 115 : 160); }
 
 }  // namespace sluice::chaining

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 // The second engine as it is written (minimap2 2.24): two balanced trees. long_join_search.cpp gives the same table faster, where no limit of skips
-// and no tie of costs makes the order in which anchors are met part of the answer.
+// makes the order in which anchors near by are met part of the answer.
 
 #include <algorithm>
 
-#include "chaining/ordered_anchor_tree.hpp"
+#include "chaining/reachable_tree.hpp"
 #include "chaining/recurrences.hpp"
 
 namespace sluice::chaining {
 
 struct TreeScratch::Parts {
-  OrderedAnchorTree reachable, near;
-  std::vector<std::int32_t> query, stamps;
-  std::vector<double> cost;
+  ReachableTree reachable;
+  OrderedAnchorTree near;
+  std::vector<std::int32_t> stamps;
 };
 
 TreeScratch::TreeScratch() : parts_(std::make_unique<Parts>()) {}
@@ -40,34 +40,24 @@ void scan_joins(Anchors anchors, std::size_t first, std::size_t last, const Chai
   const auto in_read = [&](std::int32_t local) { return local < 0 ? -1 : local + static_cast<std::int32_t>(first); };
   const auto in_run = [&](std::int32_t anchor) { return anchor < 0 ? -1 : anchor - static_cast<std::int32_t>(first); };
 
-  parts.query.resize(last - first);
-  parts.cost.resize(last - first);
   parts.stamps.assign(last - first, -1);
-  for (std::int32_t i = 0; i < n; ++i) parts.query[static_cast<std::size_t>(i)] = query_position(y[i]);
-  parts.reachable.reset(parts.query, parts.cost);
-  parts.near.reset(parts.query, parts.cost);
+  parts.reachable.begin(anchors.x.subspan(first, last - first), anchors.y.subspan(first, last - first),
+                        {limits.distance, parameters.rmq_size_cap, costs, first == 0});
+  parts.near.reset(parts.reachable.queries(), parts.reachable.costs());
 
-  std::int32_t inserted = 0, reachable_start = 0, near_start = 0;
-  const auto drop = [&](OrderedAnchorTree& tree, std::int32_t& start, std::int32_t i, std::int32_t distance) {
-    while (start < i && (x[i] > x[start] + static_cast<std::uint64_t>(distance) || tree.size() > parameters.rmq_size_cap)) {
-      tree.remove(start++);
-    }
-  };
+  std::int32_t near_inserted = 0, near_start = 0;
   for (std::int32_t i = 0; i < n; ++i) {
-    if (x[inserted] != x[i]) {
-      for (; inserted < i; ++inserted) {
-        parts.cost[static_cast<std::size_t>(inserted)] = join_cost(score[inserted], point_of(x[inserted], y[inserted]), costs);
-        parts.reachable.insert(inserted);
-        if (limits.inner_distance > 0) parts.near.insert(inserted);
-      }
+    parts.reachable.move_to(i, score);
+    if (limits.inner_distance > 0) {
+      while (near_inserted < parts.reachable.inserted()) parts.near.insert(near_inserted++);
+      while (near_start < near_inserted &&
+             (x[i] > x[near_start] + static_cast<std::uint64_t>(limits.inner_distance) || parts.near.size() > parameters.rmq_size_cap))
+        parts.near.remove(near_start++);
     }
-    drop(parts.reachable, reachable_start, i, limits.distance);
-    if (limits.inner_distance > 0) drop(parts.near, near_start, i, limits.inner_distance);
 
     const Point to = point_of(x[i], y[i]);
     std::int32_t best = to.span, chosen = -1, skipped = 0;
-    // The upper key is (query, 0), so that only the read's very first anchor counts with an equal position.
-    const std::int32_t j = parts.reachable.lowest_cost({to.query - limits.distance, INT32_MAX}, {to.query, first == 0 ? 0 : -1});
+    const std::int32_t j = parts.reachable.lowest_cost(to.query);
     if (j != OrderedAnchorTree::none) {
       const Point from = point_of(x[j], y[j]);
       const std::int32_t query = to.query - from.query, target = to.target - from.target;

@@ -56,7 +56,8 @@ class JoinSearcher {
  public:
   JoinSearcher(Anchors anchors, std::size_t first, std::size_t last, const ChainingParameters& parameters, JoinLimits limits,
                JoinSearchScratch& scratch, PredecessorTable table)
-      : n_(static_cast<std::int32_t>(last - first)),
+      : anchors_{anchors.x.subspan(first, last - first), anchors.y.subspan(first, last - first)},
+        n_(static_cast<std::int32_t>(last - first)),
         first_(static_cast<std::int32_t>(first)),
         x_(anchors.x.data() + first),
         y_(anchors.y.data() + first),
@@ -67,14 +68,13 @@ class JoinSearcher {
         costs_(step_costs(parameters)),
         scratch_(scratch) {}
 
-  JoinSearch fill() {
+  void fill() {
     make_lanes();
     for (std::int32_t i = 0; i < n_; ++i) {
       if (continue_run(i)) continue;
       move_reach(i);
-      if (!choose(i)) return JoinSearch::undecided;
+      choose(i);
     }
-    return JoinSearch::done;
   }
 
  private:
@@ -288,8 +288,7 @@ class JoinSearcher {
     return choice;
   }
 
-  // False: undecided.
-  HWY_INLINE bool choose(std::int32_t i) {
+  HWY_INLINE void choose(std::int32_t i) {
     const Point to = point(i);
     find_lowest(std::max(to.query - limits_.distance + 1, 0), to.query - 1, to.query);
     Outcome outcome{to.span, -1};
@@ -304,18 +303,28 @@ class JoinSearcher {
     } else if (!tied.empty()) {
       NearChoice near(to.span);
       if (limits_.inner_distance > 0 && to.query > 0) near = look_near(to, to.span + 1);
-      for (std::size_t t = 0; t < tied.size(); ++t) {
-        const Join join = join_to(to, tied[t]);
-        Outcome of_tied{to.span, -1};
-        if (join.score > to.span) of_tied = {join.score, tied[t]};
-        if (!join.adjoins && near.best > of_tied.score) of_tied = {near.best, near.chosen};
-        if (t > 0 && !(of_tied == outcome)) return false;
-        outcome = of_tied;
-      }
+      outcome = of_tied(to, tied[0], near);
+      const auto differs = [&](std::int32_t anchor) { return !(of_tied(to, anchor, near) == outcome); };
+      if (std::any_of(tied.begin() + 1, tied.end(), differs)) outcome = of_tied(to, lowest_by_tree(i, to.query), near);
     }
     score_[i] = outcome.score;
     predecessor_[i] = outcome.chosen < 0 ? -1 : outcome.chosen + first_;
-    return true;
+  }
+
+  // What comes of an anchor of the lowest cost.
+  Outcome of_tied(Point to, std::int32_t anchor, const NearChoice& near) const {
+    const Join join = join_to(to, anchor);
+    Outcome outcome{to.span, -1};
+    if (join.score > to.span) outcome = {join.score, anchor};
+    if (!join.adjoins && near.best > outcome.score) outcome = {near.best, near.chosen};
+    return outcome;
+  }
+
+  HWY_NOINLINE std::int32_t lowest_by_tree(std::int32_t i, std::int32_t query) {
+    if (!has_tree_) scratch_.tree.begin(anchors_.x, anchors_.y, {limits_.distance, size_cap_, costs_, first_ == 0});
+    has_tree_ = true;
+    scratch_.tree.move_to(i, score_);
+    return scratch_.tree.lowest_cost(query);
   }
 
   struct Join {
@@ -329,6 +338,7 @@ class JoinSearcher {
     return {allowed ? score_[j] + join_score(to, from, costs_) : 0, target == query && query <= from.span};
   }
 
+  Anchors anchors_;  // of the run
   std::int32_t n_, first_;
   const std::uint64_t* x_;
   const std::uint64_t* y_;
@@ -341,12 +351,15 @@ class JoinSearcher {
   std::int32_t start_ = 0, near_start_ = 0, inserted_ = 0;
   double tied_cost_ = unreachable;  // of the anchors in scratch_.tied
   double lowest_before_ = unreachable;
+  bool has_tree_ = false;
 };
 
-JoinSearch SearchJoins(Anchors anchors, std::size_t first, std::size_t last, const ChainingParameters& parameters, JoinLimits limits,
-                       JoinSearchScratch& scratch, PredecessorTable table) {
-  if (step_costs(parameters).skip == 0.0F) return JoinSearcher<SkipCost::none>(anchors, first, last, parameters, limits, scratch, table).fill();
-  return JoinSearcher<SkipCost::some>(anchors, first, last, parameters, limits, scratch, table).fill();
+void SearchJoins(Anchors anchors, std::size_t first, std::size_t last, const ChainingParameters& parameters, JoinLimits limits,
+                 JoinSearchScratch& scratch, PredecessorTable table) {
+  if (step_costs(parameters).skip == 0.0F)
+    JoinSearcher<SkipCost::none>(anchors, first, last, parameters, limits, scratch, table).fill();
+  else
+    JoinSearcher<SkipCost::some>(anchors, first, last, parameters, limits, scratch, table).fill();
 }
 
 }  // namespace sluice::chaining::HWY_NAMESPACE
@@ -357,9 +370,9 @@ namespace sluice::chaining {
 
 HWY_EXPORT(SearchJoins);
 
-JoinSearch search_joins(Anchors anchors, std::size_t first, std::size_t last, const ChainingParameters& parameters, JoinLimits limits,
-                        JoinSearchScratch& scratch, PredecessorTable table) {
-  return HWY_DYNAMIC_DISPATCH(SearchJoins)(anchors, first, last, parameters, limits, scratch, table);
+void search_joins(Anchors anchors, std::size_t first, std::size_t last, const ChainingParameters& parameters, JoinLimits limits,
+                  JoinSearchScratch& scratch, PredecessorTable table) {
+  HWY_DYNAMIC_DISPATCH(SearchJoins)(anchors, first, last, parameters, limits, scratch, table);
 }
 
 }  // namespace sluice::chaining

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #pragma once
-// The second engine without trees: the table that scan_joins makes. Anchors are kept by their position on the read, 512 bases to a lane, in the order
-// in which they come into reach and leave it; each lane knows its lowest cost by a queue of the minima to come. README.md has the proof.
+// The second engine, the table that scan_joins makes, with a tree only where anchors of equal cost would be joined differently. Anchors are kept by
+// their position on the read, 512 bases to a lane, in the order in which they come into reach and leave it; each lane knows its lowest cost by a
+// queue of the minima to come. README.md has the proof.
 
 #include <cstdint>
 #include <vector>
 
-#include "chaining/ordered_anchor_tree.hpp"
 #include "chaining/predecessor_search.hpp"
+#include "chaining/reachable_tree.hpp"
 #include "chaining/recurrences.hpp"
 
 namespace sluice::chaining {
@@ -33,15 +34,11 @@ struct JoinSearchScratch {
   std::vector<QueryLane> lanes;
   std::vector<double> lane_cost;  // per lane: its lowest cost, infinity if it is empty
   std::vector<std::int32_t> tied;
-};
-
-enum class JoinSearch : std::uint8_t {
-  done,
-  undecided  // anchors of equal cost would be joined differently: only the tree's shape tells which of them minimap2 takes
+  ReachableTree tree;  // empty until the run's first tie that matters
 };
 
 // The anchors first .. last - 1, as for scan_joins. Requires skips_are_unlimited(parameters, parameters.rmq_size_cap).
-JoinSearch search_joins(Anchors anchors, std::size_t first, std::size_t last, const ChainingParameters& parameters, JoinLimits limits,
-                        JoinSearchScratch& scratch, PredecessorTable table);
+void search_joins(Anchors anchors, std::size_t first, std::size_t last, const ChainingParameters& parameters, JoinLimits limits,
+                  JoinSearchScratch& scratch, PredecessorTable table);
 
 }  // namespace sluice::chaining
