@@ -89,6 +89,10 @@ TEST_CASE("a molecule is found on either strand and its cytosines are put on the
   REQUIRE(locate_molecule("TCMGTACGT", Strand::reverse, reference, 3, truth));
   CHECK(truth.positions == std::vector<std::int64_t>{3, 7});
   CHECK(truth.methylated == std::vector<bool>{false, true});
+  // Its last two bases are a CpG, too.
+  REQUIRE(locate_molecule("ACGTAMG", Strand::forward, reference, 7, truth));
+  CHECK(truth.positions == std::vector<std::int64_t>{3, 7});
+  CHECK(truth.methylated == std::vector<bool>{false, true});
   CHECK_FALSE(locate_molecule("GGGGG", Strand::forward, reference, 3, truth));
   CHECK_FALSE(locate_molecule("", Strand::forward, reference, 3, truth));
   CHECK_FALSE(locate_molecule("ACG", Strand::forward, reference, 1'000'000, truth));
