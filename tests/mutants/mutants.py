@@ -6,7 +6,7 @@
   mutants.py BUILD_DIR [--stages NAME,...] [--each N] [--seed S] [--again REPORT] [--build-command COMMAND] [--report FILE]
 
 All mutants of a stage are compiled into its unit test at once, each behind a switch (mutant.hpp). Then those test cases run for each that come past it, the
-shortest first, until one fails, crashes, or takes ten times the processor time that it takes without a mutant. BUILD_DIR is of the preset `mutants`: an index
+shortest first, until one fails, crashes, is stuck, or takes ten times the processor time that it takes without a mutant. BUILD_DIR is of the preset `mutants`: an index
 beyond an array ends a test. A mutant that survives is compiled alone, as users have it; where that gives the same assembly it is no mutant and is counted
 apart (trivial compiler equivalence; Papadakis et al. 2015). --again takes the survivors of a report instead of choosing by the seed.
 The sources are restored at the end, also after Ctrl-C; run it in a tree of its own if you go on working.
