@@ -6,7 +6,7 @@
   mutants.py BUILD_DIR [--stages NAME,...] [--each N] [--seed S] [--again REPORT] [--build-command COMMAND] [--report FILE]
 
 All mutants of a stage are compiled into its unit test at once, each behind a switch (mutant.hpp). Then those test cases run for each that come past it, the
-shortest first, until one fails, crashes, or takes ten times the processor time that it takes without a mutant. BUILD_DIR is of the preset `mutants`: an index
+shortest first, until one fails, crashes, is stuck, or takes ten times the processor time that it takes without a mutant. BUILD_DIR is of the preset `mutants`: an index
 beyond an array ends a test. A mutant that survives is compiled alone, as users have it; where that gives the same assembly it is no mutant and is counted
 apart (trivial compiler equivalence; Papadakis et al. 2015). --again takes the survivors of a report instead of choosing by the seed.
 The sources are restored at the end, also after Ctrl-C; run it in a tree of its own if you go on working.
@@ -147,15 +147,37 @@ class Compiler:
         return str(path) in self.included[unit]
 
     def same_code(self, site, original):
-        units = [unit for unit in self.commands if self.includes(unit, site.path)]
-        for unit in units:
-            if unit not in self.assembly:
-                self.assembly[unit] = self.compile(unit, "-S", "-o", "-")
+        # The stage's own sources first: where one differs, the others need not be compiled.
+        units = sorted((unit for unit in self.commands if self.includes(unit, site.path)), key=lambda unit: not unit[0].startswith(f"{tree}/plugins/"))
+        return bool(units) and all(self.same_assembly(unit, site, original) for unit in units)
+
+    def same_assembly(self, unit, site, original):
+        if unit not in self.assembly:
+            self.assembly[unit] = self.compile(unit, "-S", "-o", "-")
         try:
             site.path.write_text(site.alone(original))
-            return bool(units) and all(self.assembly[unit] is not None and self.assembly[unit] == self.compile(unit, "-S", "-o", "-") for unit in units)
+            return self.assembly[unit] is not None and self.assembly[unit] == self.compile(unit, "-S", "-o", "-")
         finally:
             site.path.write_text(original)
+
+
+def ended(process):
+    """Its exit code, or None where it is stuck: for a minute it has used next to no processor time, though none of its threads waits for a processor."""
+    before, folder = 0, pathlib.Path(f"/proc/{process.pid}")
+    while True:
+        try:
+            return process.wait(60)
+        except subprocess.TimeoutExpired:
+            pass
+        try:
+            # behind the name, which may have blanks: state, ..., and as the 12th and 13th clock ticks in user and system mode (proc(5))
+            whole, *threads = [stat.read_text().rpartition(")")[2].split() for stat in [folder / "stat", *(folder / "task").glob("*/stat")]]
+        except OSError:
+            continue  # a thread that has just ended
+        used = (int(whole[11]) + int(whole[12])) / os.sysconf("SC_CLK_TCK")
+        if used - before < 1 and not any(thread[0] in "RD" for thread in threads):
+            return None
+        before = used
 
 
 class Stage:
@@ -202,9 +224,8 @@ class Stage:
         command = [self.test, f"--first={case}", f"--last={case}", "--abort-after=1", "--no-breaks"]
         limits = lambda: resource.setrlimit(resource.RLIMIT_CPU, (int(seconds) + 1, int(seconds) + 1))
         with subprocess.Popen(command, env=environment, cwd=self.build, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True, preexec_fn=limits) as test:
-            try:
-                code = test.wait(60 + 10 * seconds)
-            except subprocess.TimeoutExpired:
+            code = ended(test)
+            if code is None:
                 os.killpg(test.pid, signal.SIGKILL)
                 code = -1
         after = resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -82,8 +82,6 @@ double area_under_curve(std::vector<Call>& calls) {
 }
 
 FrequencyAgreement compare_frequencies(std::span<const double> truth, std::span<const double> called) {
-  FrequencyAgreement result;
-  result.sites = static_cast<std::int64_t>(truth.size());
   const auto count = static_cast<double>(truth.size());
   const double truth_mean = std::accumulate(truth.begin(), truth.end(), 0.0) / count;
   const double called_mean = std::accumulate(called.begin(), called.end(), 0.0) / count;
@@ -94,9 +92,10 @@ FrequencyAgreement compare_frequencies(std::span<const double> truth, std::span<
     called_variance += (called[i] - called_mean) * (called[i] - called_mean);
     squares += (truth[i] - called[i]) * (truth[i] - called[i]);
   }
-  result.correlation = truth_variance > 0 && called_variance > 0 ? covariance / std::sqrt(truth_variance * called_variance) : nan;
-  result.rmse = truth.empty() ? nan : std::sqrt(squares / count);
-  return result;
+  // Without variance, and without sites, these are 0 / 0: not a number.
+  return {.sites = static_cast<std::int64_t>(truth.size()),
+          .correlation = covariance / std::sqrt(truth_variance * called_variance),
+          .rmse = std::sqrt(squares / count)};
 }
 
 std::string parse_site_frequencies(std::string_view text, SiteFrequencies& frequencies) {

@@ -152,7 +152,7 @@ class MethylationAccuracy {
     const double auc = area_under_curve(calls_);
     // NaN is not JSON.
     const auto number = [](double value) { return std::isnan(value) ? std::string("null") : fmt::format("{:.6f}", value); };
-    const double share_right = confident_ > 0 ? static_cast<double>(right_) / static_cast<double>(confident_) : std::nan("");
+    const double share_right = static_cast<double>(right_) / static_cast<double>(confident_);  // of none: 0 / 0, not a number
     file_.write(fmt::format(
         "{{\n  \"reads\": {},\n  \"reads_without_truth\": {},\n  \"groups\": {},\n  \"single_site_calls\": {},\n  \"of_these_methylated\": {},\n"
         "  \"calls_without_truth\": {},\n  \"auc\": {},\n  \"call_threshold\": {},\n  \"confident_calls\": {},\n  \"confident_calls_right\": {},\n"

@@ -48,10 +48,9 @@ std::uint32_t FrequencyAccumulator::contig_index(std::string_view contig) {
 void FrequencyAccumulator::set_sequence(Entry& entry, std::string_view sequence) {
   constexpr std::size_t kLongest = std::numeric_limits<std::uint32_t>::max();
   sequence = sequence.substr(0, kLongest);
-  // All split CpGs share one copy of their text: length 0 at an offset that no other entry has.
+  // All split CpGs share one copy of their text, at an offset that no other entry has.
   if (sequence == split_group) {
     entry.sequence_offset = std::numeric_limits<std::uint64_t>::max();
-    entry.sequence_length = 0;
     return;
   }
   entry.sequence_offset = sequences_.size();

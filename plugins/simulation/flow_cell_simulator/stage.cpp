@@ -329,7 +329,7 @@ class FlowCell {
     out.set_work(static_cast<double>(signal.size()));
     if (clock_->speed() > 0) out.set_deadline(std::max((time + p_.deadline_seconds - clock_->now()) / clock_->speed(), 0.0));
     out.emit();
-    if (p_.duration_seconds > 0) call.progress(std::min(time / p_.duration_seconds, 1.0));
+    if (p_.duration_seconds > 0) call.progress(time / p_.duration_seconds);
   }
 
   // Virtual time: the decisions about chunks that are old enough take effect, in the order of the chunks, once all of them are there.

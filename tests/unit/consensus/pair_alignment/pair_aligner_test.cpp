@@ -215,10 +215,19 @@ TEST_CASE("pairs as long as whole blocks and strips of rows are aligned as the m
   });
 }
 
+TEST_CASE("a gap that is longer than one operation of BAM, of 28 bits, is two") {
+  PairAligner aligner;
+  const std::string target(std::size_t{1} << 28U, 'A');
+  const Alignment got = ours(aligner, "", target);
+  CHECK(got.operations == "268435455D1D");
+  CHECK(got.edits == 268'435'456);
+}
+
 TEST_CASE("a pair needs 100 bytes a base and 11 MiB at most") {
   CHECK(PairAligner::memory_bytes(0) == std::uint64_t{1} << 20U);
   CHECK(PairAligner::memory_bytes(1e6) >= 100'000'000);
   CHECK(PairAligner::memory_bytes(1e6) <= 100'000'000 + (std::uint64_t{11} << 20U));
+  CHECK(PairAligner::memory_bytes(3e6) - PairAligner::memory_bytes(1e6) == 200'000'000);
 }
 
 TEST_CASE("any bytes are letters") {

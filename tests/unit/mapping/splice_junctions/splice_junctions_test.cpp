@@ -21,20 +21,13 @@ namespace {
 constexpr const char* forward_bases = "TTTTGTAAAAAAAGTTTTTTGCCCCCAGTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTT";
 std::uint64_t code_of(char base) { return base == 'A' ? 0 : base == 'C' ? 1 : base == 'G' ? 2 : 3; }
 
-testing::TestBatch contigs(bool with_bases = true, std::size_t number = 2) {
-  std::vector<std::uint64_t> packed(4);
-  for (std::uint64_t i = 0; i < 64; ++i) {
-    const std::uint64_t code = code_of(forward_bases[i]), reverse = 3 - code_of(forward_bases[63 - i]);
-    packed[i / 32] |= code << 2 * (i % 32);
-    packed[2 + i / 32] |= reverse << 2 * (i % 32);
-  }
-  if (!with_bases) packed.clear();
-  packed.resize(std::min(packed.size(), 2 * number));
-  std::vector<std::int64_t> names = {0, 3, 6}, bases = {0, 64, 128};
+// An index of up to two contigs of one length.
+testing::TestBatch index_of(std::size_t number, std::int32_t length, const std::vector<std::uint64_t>& packed) {
+  std::vector<std::int64_t> names = {0, 3, 6}, bases = {0, length, 2 * std::int64_t{length}};
   std::vector<std::uint8_t> letters = {'o', 'n', 'e', 't', 'w', 'o'};
   names.resize(number + 1), bases.resize(number + 1), letters.resize(3 * number);
   return testing::BatchBuilder("minimizer_index", 1)
-      .list<std::int32_t>("contig_length", {std::vector<std::int32_t>(number, 64)})
+      .list<std::int32_t>("contig_length", {std::vector<std::int32_t>(number, length)})
       .list<std::int64_t>("contig_name_begin", {names})
       .list<std::uint8_t>("contig_name", {letters})
       .list<std::int64_t>("contig_base_begin", {bases})
@@ -51,6 +44,18 @@ testing::TestBatch contigs(bool with_bases = true, std::size_t number = 2) {
       .attribute("homopolymer_compressed", "0")
       .attribute("home_lines", "1")
       .build();
+}
+
+testing::TestBatch contigs(bool with_bases = true, std::size_t number = 2) {
+  std::vector<std::uint64_t> packed(4);
+  for (std::uint64_t i = 0; i < 64; ++i) {
+    const std::uint64_t code = code_of(forward_bases[i]), reverse = 3 - code_of(forward_bases[63 - i]);
+    packed[i / 32] |= code << 2 * (i % 32);
+    packed[2 + i / 32] |= reverse << 2 * (i % 32);
+  }
+  if (!with_bases) packed.clear();
+  packed.resize(std::min(packed.size(), 2 * number));
+  return index_of(number, 64, packed);
 }
 
 struct Alignment {
@@ -206,6 +211,20 @@ TEST_CASE("a line for each intron of each read") {
   CHECK(result.files.at("-") ==
         "one\t4\t14\tr0.0\t6\t+\none\t20\t28\tr0.0\t5\t+\none\t20\t28\tr0.2\t5\t+\ntwo\t36\t44\tr1.2\t5\t-\ntwo\t50\t60\tr1.2\t6\t-\n"
         "two\t36\t44\tr1.3\t5\t-\n");
+}
+
+TEST_CASE("junctions come in batches of at most 10,000") {
+  // A contig of A, and an intron of two bases from each place on.
+  std::vector<std::vector<Alignment>> of_reads;
+  for (std::int32_t start = 0; start < 10'001; ++start) of_reads.push_back({{.cigar = {m(1), n(2), m(1)}, .start = start}});
+  const testing::Result result = testing::run_stage(testing::stage_of(plugin(), "junction_counts"), reads(of_reads))
+                                     .resource("index", index_of(1, 10'016, std::vector<std::uint64_t>(313)))
+                                     .run();
+  REQUIRE_MESSAGE(result.ok(), result.message);
+  REQUIRE(result.batches.size() == 2);
+  CHECK(result.batches[0].rows() == 10'000);
+  CHECK(result.batches[1].view().column<std::int32_t>("start")[0] == 10'001);
+  CHECK(figure(result, "00") == Amounts{{"amount", 10'001}});
 }
 
 TEST_CASE("what can't be is refused") {

@@ -54,6 +54,8 @@ TEST_CASE("site frequencies are read with and without header and further columns
   CHECK(frequencies.at("y").at(4) == 1);
   CHECK(parse_site_frequencies("z\t0\t0\n", frequencies).empty());
   CHECK(frequencies.at("z").at(0) == 0);
+  CHECK(parse_site_frequencies("w\t5\t0.25\r\n", frequencies).empty());  // of Windows
+  CHECK(frequencies.at("w").at(5) == 0.25);
   for (const char* bad : {"x\t3\n", "x\t3\tnan\n", "x\t3\t1.5\n", "x\tthree\t1\n", "x 3 1\n"})
     CHECK(parse_site_frequencies(std::string("x\t1\t0\n") + bad, frequencies).starts_with("line 2:"));
 }
@@ -64,6 +66,7 @@ TEST_CASE("read truths are grouped by read and sorted") {
   CHECK(truths.at("a").positions == std::vector<std::int64_t>{3, 9});
   CHECK(truths.at("a").methylated == std::vector<bool>{false, true});
   CHECK(parse_read_truths("x\t9\t+\ta\t2\n", truths).starts_with("line 1:"));
+  CHECK(parse_read_truths("x\t9\t+\t\t1\n", truths).starts_with("line 1:"));  // of no read
 }
 
 TEST_CASE("molecules are read from FASTA of any line length") {
@@ -84,6 +87,10 @@ TEST_CASE("a molecule is found on either strand and its cytosines are put on the
   CHECK(truth.methylated == std::vector<bool>{false, true});
   // Reverse complement of ACGTACGGA is TCCGTACGT: its first CG is the one at 7, its second the one at 3.
   REQUIRE(locate_molecule("TCMGTACGT", Strand::reverse, reference, 3, truth));
+  CHECK(truth.positions == std::vector<std::int64_t>{3, 7});
+  CHECK(truth.methylated == std::vector<bool>{false, true});
+  // Its last two bases are a CpG, too.
+  REQUIRE(locate_molecule("ACGTAMG", Strand::forward, reference, 7, truth));
   CHECK(truth.positions == std::vector<std::int64_t>{3, 7});
   CHECK(truth.methylated == std::vector<bool>{false, true});
   CHECK_FALSE(locate_molecule("GGGGG", Strand::forward, reference, 3, truth));

@@ -149,6 +149,35 @@ TEST_CASE("a ratio of 0 is no methylated call, any above it is, and one confiden
   CHECK(report({"a", {5}, {1}, {2}}, 2.5).find("\"confident_calls_right\": null,") != std::string::npos);
 }
 
+TEST_CASE("molecules of a FASTA file are found on their strand of their contig") {
+  const TemporaryFolder folder;
+  const std::string sites = file_in(folder, "sites.tsv", "x\t3\t0\nx\t7\t1\n");
+  // Both have the CpG at 7 methylated, and not the one at 3; c is on a contig that the reference lacks.
+  const std::string truth = file_in(folder, "reads.fa", ">a\nACGTAMGGA\n>b\nTCMGTACGT\n>c\nACGTAMGGA\n");
+  const TestBatch reference = BatchBuilder("contig", 2).text("name", {"x", "y"}).text("bases", {"TTACGTACGGATT", "GGGG"}).build();
+  const std::vector<std::vector<std::int64_t>> places(4, {3, 7});
+  const TestBatch reads = BatchBuilder("read", 4)
+                              .text("read_id", {"a", "b", "c", "unknown"})
+                              .text("contig", {"x", "x", "z", "x"})
+                              .column<std::uint8_t>("is_reverse", {0, 1, 0, 0})
+                              .list<std::int64_t>("site_start", places)
+                              .list<std::int64_t>("site_end", places)
+                              .list<std::int32_t>("site_motifs", std::vector<std::vector<std::int32_t>>(4, {1, 1}))
+                              .list<float>("log_lik_methylated", std::vector<std::vector<float>>(4, {-4, 4}))
+                              .list<float>("log_lik_unmethylated", std::vector<std::vector<float>>(4, {0, 0}))
+                              .build();
+  const Result result = run_stage(stage_of(plugin(), "methylation_accuracy"), reads)
+                            .resource("reference", reference)
+                            .with({{"site_truth", sites}, {"read_truth", truth}, {"output", "o"}, {"minimum_reads", 2}})
+                            .run();
+  REQUIRE_MESSAGE(result.ok(), result.message);
+  const std::string& json = result.files.at("o");
+  for (const char* part :
+       {"\"reads\": 2,", "\"reads_without_truth\": 2,", "\"groups\": 4,", "\"single_site_calls\": 4,", "\"of_these_methylated\": 2,",
+        "\"calls_without_truth\": 0,", "\"auc\": 1.000000,", "\"confident_calls_right\": 1.000000,", "\"sites\": 2,", "\"frequency_rmse\": 0.000000"})
+    CHECK_MESSAGE(json.find(part) != std::string::npos, part, " is not in ", json);
+}
+
 TEST_CASE("lists of different lengths are an error") {
   const TemporaryFolder folder;
   const TestBatch batch = BatchBuilder("read", 1)

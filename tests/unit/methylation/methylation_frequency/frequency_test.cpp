@@ -278,6 +278,19 @@ TEST_CASE("the index is three quarters full at most: 5 to 11 bytes a site") {
   CHECK(frequencies.memory_bytes() == before + 1024 * 4);
 }
 
+TEST_CASE("of a contig's name the memory account has both copies") {
+  const auto bytes_with = [](const std::string& contig) {
+    FrequencyAccumulator frequencies;
+    Call call = call_at(7, 3.0);
+    call.contig = contig;
+    frequencies.add(call);
+    return frequencies.memory_bytes();
+  };
+  const std::size_t more = bytes_with(std::string(1001, 'x')) - bytes_with(std::string(101, 'x'));
+  CHECK(more >= 1800);
+  CHECK(more < 2000);
+}
+
 TEST_CASE("accumulators merged in any order give what one would") {
   std::mt19937_64 random(5);
   std::normal_distribution<double> ratio(0.0, 5.0);

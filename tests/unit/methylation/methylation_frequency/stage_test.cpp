@@ -115,17 +115,42 @@ TEST_CASE("calls that are no numbers or have no place are in the account") {
                             .text("read_id", {"odd"})
                             .text("contig", {"one"})
                             .column<std::uint8_t>("is_reverse", {0})
-                            .list<std::int64_t>("site_start", {{-5, 2}})
-                            .list<std::int64_t>("site_end", {{2, 2}})
-                            .list<std::int32_t>("site_motifs", {{1, 1}})
-                            .list<float>("log_lik_methylated", {{0, std::numeric_limits<float>::quiet_NaN()}})
-                            .list<float>("log_lik_unmethylated", {{-9, 0}})
+                            .list<std::int64_t>("site_start", {{-5, 2, -6}})
+                            .list<std::int64_t>("site_end", {{2, 2, 2}})
+                            .list<std::int32_t>("site_motifs", {{1, 1, 1}})
+                            .list<float>("log_lik_methylated", {{0, std::numeric_limits<float>::quiet_NaN(), 0}})
+                            .list<float>("log_lik_unmethylated", {{-9, 0, -9}})
                             .build();
   const auto result = run({odd}).run();
   CHECK(result.ok());
   CHECK(result.rows() == 0);
-  CHECK(result.accounts.at("invalid_site").names == std::vector<std::string>{"odd"});
+  CHECK(result.accounts.at("invalid_site").names == std::vector<std::string>{"odd", "odd"});
+  CHECK(result.accounts.at("invalid_site").count == 2);
   CHECK(result.accounts.at("not_a_number").count == 1);
+  CHECK(run({reads()}).run().accounts.empty());
+}
+
+TEST_CASE("a group at either end of its contig shows what there is of the bases around it") {
+  const TestBatch at_the_ends = BatchBuilder("read", 1)
+                                    .text("read_id", {"ends"})
+                                    .text("contig", {"one"})
+                                    .column<std::uint8_t>("is_reverse", {0})
+                                    .list<std::int64_t>("site_start", {{0, 6}})
+                                    .list<std::int64_t>("site_end", {{0, 6}})
+                                    .list<std::int32_t>("site_motifs", {{1, 1}})
+                                    .list<float>("log_lik_methylated", {{0, 0}})
+                                    .list<float>("log_lik_unmethylated", {{-9, -9}})
+                                    .build();
+  const TestBatch contig = BatchBuilder("contig", 1).text("name", {"one"}).text("bases", {"CGAATTCG"}).build();
+  CHECK(lines_of(run({at_the_ends}).resource("reference", contig).run()) == "one 0 0 1 1 1 CGA\none 6 6 1 1 1 TTCG\n");
+}
+
+TEST_CASE("rows without sequences behind a saved state need reference and model") {
+  std::vector<sluice::testing::SavedInstance> states;
+  REQUIRE(run({reads()}).saves_to(&states).run().ok());
+  const auto result = run_stage<MethylationFrequency>(reads()).resumes({states.back()}).run();
+  CHECK(result.status == SLUICE_ERROR_USAGE);
+  CHECK(result.message == "nothing tells the sequences of the groups");
 }
 
 TEST_CASE("sites are emitted in batches of at most 65,536") {

@@ -194,6 +194,7 @@ TEST_CASE("each pore and search has thresholds that ascend with the length, and 
   CHECK(misfits(sdtw, {.pore = "r9", .target_bases = 200'001}) == "the targets have 200001 bases");
   CHECK(misfits(sdtw, {.pore = "r9", .target_bases = 12'500}).empty());
   CHECK(misfits(sdtw, {.pore = "r9", .target_bases = 12'499}) == "the targets have 12499 bases");
+  CHECK(misfits(sdtw, {.pore = "r9", .target_bases = 1}) == "the targets have 1 bases");
   // Rates and spreads may differ by a tenth: 4,000 Hz by 400.
   const auto fits_rate = [&](double rate) { return misfits(seeds, {.pore = "r9", .search = Search::seeds, .rate_hz = rate}).empty(); };
   CHECK(fits_rate(4400));
@@ -449,8 +450,11 @@ TestBatch reads_with_actions(const std::vector<std::int32_t>& condition) {
       .build();
 }
 Result table_of_actions(const std::vector<std::int32_t>& condition, const std::vector<std::int32_t>& channel_condition = {0}) {
-  const TestBatch regions =
-      BatchBuilder("contig", 2).text("name", {"one", "two"}).text("bases", {"ACGT", "ACGT"}).column<std::int64_t>("region_start", {0, 5000}).build();
+  const TestBatch regions = BatchBuilder("contig", 2)
+                                .text("name", {"one", "two"})
+                                .text("bases", {"ACGT", "ACGT"})
+                                .column<std::int64_t>("region_start", {400, 5000})
+                                .build();
   const TestBatch conditions = BatchBuilder("read_until_condition", 2)
                                    .text("name", {"control", "enrich"})
                                    .column<std::uint8_t>("select", {2, 0})
@@ -477,7 +481,7 @@ TEST_CASE("behind a stage of actions the table says what is done, on which chann
         "read_id\tdecision\tscore\tthreshold\ttarget\tstrand\tstart\tend\tprefix_samples\taction\tcondition\tchannel\n"
         "a\taccept\t0.250000\t0.300000\ttwo\t-\t5100\t5350\t3000\tstop_receiving\tcontrol\t1\n"
         "c\twait\t.\t.\t.\t.\t.\t.\t12\tproceed\tenrich\t3\n"
-        "b\treject\t0.500000\t0.300000\tone\t+\t7\t9\t2900\tunblock\tenrich\t2\n");
+        "b\treject\t0.500000\t0.300000\tone\t+\t407\t409\t2900\tunblock\tenrich\t2\n");
 }
 
 TEST_CASE("conditions that there are not are errors") {

@@ -88,6 +88,15 @@ TEST_CASE("the basecaller's place counts from the read's part, and what it has n
   CHECK(found.column<std::int64_t>("poly_a_end")[0] == 110);
   CHECK(found.column<std::int64_t>("poly_a_begin")[1] == -1);  // two numbers are no part
   CHECK(found.column<std::int64_t>("poly_a_end")[1] == 0);
+  // A part that begins with the sequencer's read, and one that says so by a place before it.
+  const auto whole = reads()
+                         .column<std::int64_t>("signal_begin", {100, 100, 0})
+                         .list<std::int64_t>("signal_part", {{0, 0, 0}, {-5, 0, 0}, {}})
+                         .column<std::int32_t>("basecaller_poly_a", {37, 38, 5})
+                         .list<std::int32_t>("basecaller_poly_a_place", {{9, 10, 40}, {9, 10, 40}, {}})
+                         .build();
+  const Result of_whole = lengths(whole).run();
+  for (const std::size_t row : {0, 1}) CHECK(of_whole.batches.at(0).view().column<std::int64_t>("poly_a_begin")[row] == 110);
   const Result none = lengths(reads()
                                   .column<std::int32_t>("basecaller_poly_a", {0, -1, 5})
                                   .list<std::int32_t>("basecaller_poly_a_place", {{9, 10, 40}, {9, 10, 40}, {}})
@@ -97,36 +106,52 @@ TEST_CASE("the basecaller's place counts from the read's part, and what it has n
   CHECK(none.batches.at(0).view().column<std::int64_t>("poly_a_end")[1] == -1);
 }
 
-TEST_CASE("the tags that are added are those of dorado, in samples of the read's part") {
+namespace {
+
+// A read of cDNA of 160 bases of ten samples, of which twenty are its tail, with the columns that say which part of the sequencer's read it is.
+TestBatch tail_from(int base, std::int64_t signal_begin, const std::vector<std::int64_t>& signal_part) {
   std::vector<std::int16_t> samples;
   std::string bases;
   for (int i = 0; i < 160; ++i) {
-    const bool tail = i >= 20 && i < 40;
+    const bool tail = i >= base && i < base + 20;
     samples.insert(samples.end(), 10, static_cast<std::int16_t>(tail ? 50 : i % 2 == 0 ? 0 : 100));
     bases += tail ? 'T' : i % 2 == 0 ? 'G' : 'C';
   }
-  const auto batch = BatchBuilder("read", 1)
-                         .text("read_id", {"tail"})
-                         .list<std::int16_t>("raw_signal", {samples})
-                         .column<double>("digitisation", {1000})
-                         .column<double>("range", {1000})
-                         .column<double>("offset", {0})
-                         .column<double>("sampling_rate", {4000})
-                         .text("bases", {bases})
-                         .column<std::int64_t>("signal_begin", {100})
-                         .list<std::int64_t>("signal_part", {{30, 0, 0}})
-                         .build();
-  const Result measured = lengths(batch, "dna_r10").run();
+  return BatchBuilder("read", 1)
+      .text("read_id", {"tail"})
+      .list<std::int16_t>("raw_signal", {samples})
+      .column<double>("digitisation", {1000})
+      .column<double>("range", {1000})
+      .column<double>("offset", {0})
+      .column<double>("sampling_rate", {4000})
+      .text("bases", {bases})
+      .column<std::int64_t>("signal_begin", {signal_begin})
+      .list<std::int64_t>("signal_part", {signal_part})
+      .build();
+}
+std::string tags_of(std::int32_t bases, const std::vector<std::int32_t>& places) {
+  std::string tags = "pti";
+  const auto append = [&](std::int32_t number) {
+    for (int byte = 0; byte < 4; ++byte) tags += static_cast<char>(static_cast<std::uint32_t>(number) >> (8 * byte) & 0xFFU);
+  };
+  append(bases);
+  tags += "paBi";
+  append(5);
+  for (const std::int32_t place : places) append(place);
+  return tags;
+}
+
+}  // namespace
+
+TEST_CASE("the tags that are added are those of dorado, in samples of the read's part") {
+  const Result measured = lengths(tail_from(20, 100, {30, 0, 0}), "dna_r10").run();
   REQUIRE(measured.ok());
   const auto view = measured.batches.at(0).view();
   CHECK(view.column<std::int64_t>("poly_a_begin")[0] == 300);
   CHECK(view.column<std::int64_t>("poly_a_end")[0] == 500);
-  std::string wanted = "pti";
-  const auto append = [&](std::int32_t number) {
-    for (int byte = 0; byte < 4; ++byte) wanted += static_cast<char>(static_cast<std::uint32_t>(number) >> (8 * byte) & 0xFFU);
-  };
-  append(20);
-  wanted += "paBi";
-  for (const std::int32_t number : {5, 300 - 70, 300 - 70, 500 - 70, -1, -1}) append(number);
-  CHECK(view.text("added_tags")[0] == wanted);
+  CHECK(view.text("added_tags")[0] == tags_of(20, {300 - 70, 300 - 70, 500 - 70, -1, -1}));
+  // Sample 0 is a place as any other.
+  const Result at_once = lengths(tail_from(0, 0, {}), "dna_r10").run();
+  REQUIRE(at_once.ok());
+  CHECK(at_once.batches.at(0).view().text("added_tags")[0] == tags_of(20, {0, 0, 200, -1, -1}));
 }

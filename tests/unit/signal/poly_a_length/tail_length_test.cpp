@@ -57,11 +57,14 @@ TEST_CASE("no tail, no adapter, and an adapter that was cut off") {
   const TailLength without = length_of(MadeSignal().bases(110, 64, 7).bases(20, 90, 13).bases(600, 80, 13).samples, 600);
   CHECK(without.bases == TailLength::no_tail);
   CHECK(without.begin == -1);
-  CHECK(length_of(MadeSignal().bases(600, 83, 11).samples, 600).bases == TailLength::no_adapter);
+  const TailLength no_adapter = length_of(MadeSignal().bases(600, 83, 11).samples, 600);
+  CHECK(no_adapter.bases == TailLength::no_adapter);
+  CHECK(no_adapter.anchor == -1);
   CHECK(length_of({}, 0).bases == TailLength::no_adapter);
   CHECK(length_of({}, 0, Front::cut).bases == TailLength::no_tail);
   const TailLength cut = length_of(MadeSignal().bases(80, 108, 0.5F).bases(600, 80, 13).samples, 600, Front::cut);
   CHECK(std::abs(cut.bases - 80) <= 14);
+  CHECK(cut.anchor == 0);
 }
 
 namespace {

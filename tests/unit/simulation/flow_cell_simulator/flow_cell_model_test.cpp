@@ -126,6 +126,7 @@ TEST_CASE("Decisions after the deadline, or after the read has ended, are late o
   auto chunks = advance(model, 1.0);
   CHECK(model.decide(1.3, 0, chunks[0].read_number, Decision::reject, 1.0) == Effect::late);
   CHECK(model.decide(1.3, 0, chunks[0].read_number, Decision::reject, 1.0) == Effect::none);
+  CHECK_FALSE(model.is_stopped(1.3));  // where nothing else is said, ejections go on
   CHECK(advance(model, 1.9).empty());  // nobody is asked any more
   chunks = advance(model, 3.9);
   REQUIRE(chunks.size() == 1);
@@ -162,7 +163,7 @@ TEST_CASE("A strand whose ejection is withheld is not asked about again, and the
   FlowCellSettings settings = one_channel();
   settings.channels = 2;
   settings.deadline_seconds = 0.25;
-  settings.stop_seconds = 2;
+  settings.stop_seconds = 0.75;
   FlowCellModel model(settings);
   for (int i = 0; i < 2; ++i) model.add_read(read_of(40000));
   const auto chunks = advance(model, 1.0);
@@ -170,8 +171,8 @@ TEST_CASE("A strand whose ejection is withheld is not asked about again, and the
   CHECK(model.decide(1.5, 0, chunks[0].read_number, Decision::reject, 1.0) == Effect::late);
   CHECK(model.decide(1.5, 1, chunks[1].read_number, Decision::reject, 1.5) == Effect::withheld);
   CHECK(advance(model, 2.0).empty());
-  CHECK(model.is_stopped(3.4375));
-  CHECK_FALSE(model.is_stopped(3.5));
+  CHECK(model.is_stopped(2.1875));
+  CHECK_FALSE(model.is_stopped(2.25));
 }
 
 TEST_CASE("A channel sends one chunk at a time: the next read's first one comes with the next call") {
@@ -226,13 +227,13 @@ TEST_CASE("Strands that are drawn again and again are the same mixture for chann
 
 TEST_CASE("A pipeline that is behind gets one larger chunk, up to a limit, and beyond it the read is given up") {
   FlowCellSettings settings = one_channel();
-  settings.largest_chunk = 4000;
+  settings.largest_chunk = FlowCellSettings().largest_chunk;  // 4000
   FlowCellModel model(settings);
   model.add_read(read_of(400000));
-  CHECK(advance(model, 0.1).front().end == 400);
-  CHECK(advance(model, 1.0).front().end == 4000);
-  CHECK(advance(model, 2.1).empty());
-  CHECK(model.counts(2.1).given_up == 1);
+  CHECK(advance(model, 0.125).front().end == 500);
+  CHECK(advance(model, 1.125).front().end == 4500);
+  CHECK(advance(model, 2.1254).empty());  // 4001 samples more
+  CHECK(model.counts(2.2).given_up == 1);
   CHECK(advance(model, 2.2).empty());
   CHECK(model.decide(2.2, 0, 1, Decision::reject, 1.0) == Effect::none);
 }
@@ -307,6 +308,10 @@ TEST_CASE("A read without samples or without a sampling rate is none") {
   CHECK(model.waiting_reads() == 0);
   model.add_read(read_of(1));
   CHECK(model.waiting_reads() == 1);
+  auto slow = std::make_shared<RecordedRead>(*read_of(400));
+  slow->sampling_rate = 1;
+  model.add_read(slow);
+  CHECK(model.waiting_reads() == 2);
 }
 
 TEST_CASE("Where a read has no more samples to send, the next one on its channel begins with the same call") {
@@ -402,4 +407,12 @@ TEST_CASE("With nothing else said, hours are those of a MinION flow cell: 512 ch
   CHECK(estimate_sequencing(conditions).hours_without == doctest::Approx(30 * 48502 / (450.0 * 0.2 / 21) / 3600));
   conditions.channels = 0;
   CHECK(estimate_sequencing(conditions).hours_without == 0);
+  // The others leave after 1 + 0.5 s: all strands take 0.2 + 1.485 s on average, and 1 s until they come.
+  CHECK(estimate_sequencing({}).enrichment == doctest::Approx(21 / 2.685));
+}
+
+TEST_CASE("A strand that ends with its decision is not ejected") {
+  SequencingConditions conditions;
+  conditions.decision_seconds = conditions.other_read_seconds = conditions.target_read_seconds = 16;
+  CHECK(estimate_sequencing(conditions).enrichment == 1);
 }

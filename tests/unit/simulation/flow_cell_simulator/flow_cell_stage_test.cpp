@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The sluice authors
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <fstream>
 #include <map>
 #include <sluice/failure.hpp>
@@ -131,6 +132,9 @@ TEST_CASE("Labels name the targets, by a column or by being there") {
   CHECK(of_calibration.is_target("a"));
   CHECK(bare.targets() == 1);
   CHECK(bare.is_target("a"));
+  const ReadLabels other_first("b\tother\na\ttarget\n", "", "table");
+  CHECK(other_first.targets() == 1);
+  CHECK(other_first.is_target("a"));
   CHECK_THROWS_WITH(ReadLabels("read_id\tx\n", "target", "table.tsv"), doctest::Contains("'table.tsv' have no column 'target'"));
   CHECK_THROWS_WITH(ReadLabels("read_id\ttarget\na\n", "target", "table.tsv"), doctest::Contains("line 2"));
 }
@@ -317,6 +321,71 @@ TEST_CASE("A pipeline that no clock waits for gets in one chunk what has come si
   CHECK(result.batches.size() < 1600);
 }
 
+TEST_CASE("A read of which the pipeline has failed is asked about no more, and sequenced to its end") {
+  const Result result = run_stage<FlowCell>(reads_of({{"f", 2048}})).with(one_pore).feedback(decided_by_name).run();
+  REQUIRE_MESSAGE(result.ok(), result.message);
+  CHECK(result.counters.at("failed_in_pipeline") == 1);
+  CHECK(result.counters.at("sequenced_bases") == 256);
+  CHECK(result.counters.count("ended_undecided") == 0);
+  CHECK(result.batches.size() == 1);
+}
+
+TEST_CASE("Decisions about more rows than were sent are of nobody") {
+  const Result result = run_stage<FlowCell>(reads_of({{"a", 2048}}))
+                            .with(one_pore)
+                            .feedback([](const TestBatch& chunks) {
+                              std::vector<std::uint8_t> accepted(static_cast<std::size_t>(chunks.rows()) + 1, 1);
+                              return BatchBuilder("read", chunks.rows() + 1).column<std::uint8_t>("decision", accepted).build();
+                            })
+                            .run();
+  REQUIRE_MESSAGE(result.ok(), result.message);
+  CHECK(result.counters.at("accepted") == 1);
+}
+
+TEST_CASE("Reads that can't be played are accounted for") {
+  const auto with_rates = [](const std::vector<double>& rates) {
+    const auto rows = static_cast<std::int64_t>(rates.size());
+    std::vector<std::string> names;
+    for (std::int64_t row = 0; row < rows; ++row) names.push_back("r" + std::to_string(row));
+    const std::vector<double> all(rates.size(), 8192);
+    return BatchBuilder("read", rows)
+        .text("read_id", names)
+        .list<std::int16_t>("raw_signal", std::vector<std::vector<std::int16_t>>(rates.size(), std::vector<std::int16_t>(500, 1)))
+        .column<double>("digitisation", all)
+        .column<double>("range", all)
+        .column<double>("offset", all)
+        .column<double>("sampling_rate", rates)
+        .build();
+  };
+  // So much is a rate still.
+  const Result rates = run_stage<FlowCell>(with_rates({0, 4096, -1, INFINITY, NAN, 2e9, 1e9})).with(one_pore).run();
+  REQUIRE_MESSAGE(rates.ok(), rates.message);
+  CHECK(rates.accounts.at("bad_sampling_rate").count == 5);
+  CHECK(rates.accounts.at("bad_sampling_rate").names == std::vector<std::string>{"r0", "r2", "r3", "r4", "r5"});
+  CHECK(rates.counters.at("reads") == 2);
+  // A pore that draws reads again has four to draw from.
+  const Result drawn =
+      run_stage<FlowCell>(with_rates({4096, 4096, 4096, 4096, 4096, 4096})).with(one_pore).with({{"repeat", true}, {"duration_seconds", 1}}).run();
+  REQUIRE_MESSAGE(drawn.ok(), drawn.message);
+  CHECK(drawn.accounts.at("not_played").count == 2);
+  CHECK(drawn.accounts.at("not_played").names == std::vector<std::string>{"r4", "r5"});
+}
+
+TEST_CASE("Virtual time passes over what is quiet, however long") {
+  // A pore that waits 1,000,000 s on average is looked at 4096 times a second and wave.
+  const Result result =
+      run_stage<FlowCell>(reads_of({{"x", 4096}})).with(one_pore).with({{"chunk_samples", 1}, {"waves", 10000}, {"capture_seconds", 1e6}}).run();
+  REQUIRE_MESSAGE(result.ok(), result.message);
+  CHECK(result.counters.at("reads") == 1);
+  CHECK(result.counters.at("flow_cell_seconds") > 1000);
+}
+
+TEST_CASE("In virtual time a decision that is due at once has no deadline in the clock's") {
+  const Result result = run_stage<FlowCell>(reads_of({{"a", 2048}})).with(one_pore).with({{"deadline_seconds", 0}}).feedback(decided_by_name).run();
+  REQUIRE_MESSAGE(result.ok(), result.message);
+  CHECK(result.problems.empty());
+}
+
 TEST_CASE("Late decisions stop ejections, which is said once, and so is that they come in time again") {
   // A decision comes 1/16 s after its chunk. "wait" has no deadline.
   const Result result = run_stage<FlowCell>(reads_of({{"r0", 8192}, {"wait", 8192}}))
@@ -376,6 +445,8 @@ TEST_CASE("Labels that name none of the reads are warned of, and those from Wind
   CHECK(packed.status == SLUICE_ERROR_INPUT);
   CHECK(packed.message.find("is compressed") != std::string::npos);
   CHECK(played("\xff\xfer").message.find("is UTF-16") != std::string::npos);
+  CHECK(played("read_id\tlabel\nr1\tother\n").logged("name no target"));
+  CHECK_FALSE(played("read_id\tlabel\nr1\ttarget\n").logged("name no target"));
 }
 
 TEST_CASE("Conditions of channels that the flow cell does not have are warned of") {
