@@ -233,6 +233,7 @@ clean|-x splice -a|--preset splice --format sam
 noisy|-x splice -uf -k14 -a --MD|--preset splice --transcript-strand forward --k 14 --format sam --md
 noisy|-x splice -un -c|--preset splice --transcript-strand none --cigar
 noisy|-x splice -c -C5 --splice-flank=no --junc-bed junctions.bed|--preset splice --cigar --noncan 5 --no-splice-flank --junc-bed junctions.bed
+noisy|-x splice -c --junc-bed either.bed|--preset splice --cigar --junc-bed either.bed
 noisy|-x splice|--preset splice
 noisy|-x splice -G 2k -c --eqx|--preset splice --max-intron-len 2000 --cigar --eqx
 END
