@@ -97,6 +97,10 @@ done <<'END'
 END
 map --preset splice --reference genome.fa --reads many.fa --output plain.paf --two-pass
 cmp <(cut -f 1-12 plain.paf) <(cut -f 1-12 passed.paf) || fail "--two-pass without --cigar gives other places"
+# Reads that wait on the disk may be more than a file may have.
+status=0
+(ulimit -f 1; "$sluice" run map --quiet --preset splice --reference genome.fa --reads many.fa --two-pass --output limited.sam 2>&1 | cat >said; exit "${PIPESTATUS[0]}") || status=$?
+[ $status = 4 ] && grep -q "File too large (raise the limit of 'ulimit -f'" said || fail "--two-pass with ulimit -f ends with $status: $(cat said)"
 echo "both passes in one run: the lines of two"
 
 # ---- introns that end behind their contig, as far as a number goes
