@@ -50,6 +50,21 @@ for format in m6anet xpore; do diff -r $format.1 $format.4 || fail "$format: oth
 [ "$(wc -l <m6anet.1/data.info)" = $(($(wc -l <m6anet.1/data.json) + 1)) ] && [ "$(wc -l <m6anet.1/data.json)" -gt 20 ] || fail "m6anet: $(wc -l <m6anet.1/data.json) sites"
 if run eventalign --signal sites.blow5 --alignments sites.bam --reference transcripts.fa --format m6anet --output m6anet.1 2>refused.txt; then fail "9-mers are taken for m6anet"; fi
 grep -q -- "--kmer-model-size 5" refused.txt || fail "no remedy for 9-mers: $(cat refused.txt)"
+# These tools are of RNA: reads of DNA make files that look right.
+run simulate --reference transcripts.fa --reads 20 --pore r9 --seed 7 --output-prefix dna
+for format in m6anet xpore nanocompore; do
+  mkdir -p dna
+  output=dna
+  [ $format != nanocompore ] || output=dna.db
+  if run eventalign --signal dna.blow5 --alignments dna.bam --reference transcripts.fa --kmer-model-size 5 --format $format --output $output 2>refused.txt; then
+    fail "$format takes reads of DNA"
+  fi
+  grep -q "read direct RNA, and the pore 'r9' is of DNA" refused.txt || fail "$format: another reason: $(cat refused.txt)"
+done
+if run direct_rna transcripts.fa dna.bam --signal dna.blow5 --m6anet dna --output dna_again.bam 2>refused.txt; then fail "direct_rna takes signal of DNA"; fi
+# A pore that contradicts the signal's header is said.
+run eventalign --signal sites.blow5 --alignments sites.bam --reference transcripts.fa --pore r9 --output other.tsv 2>warned.txt || true
+grep -q "says that its reads are of rna_004, and they are taken for the pore r9" warned.txt || fail "nothing is said of RNA with --pore r9: $(cat warned.txt)"
 
 # Tails. Lengths are gamma-distributed around 80, and found within a fifth or 10 bases.
 simulate --reads 80 --mean-length 700 --tail-length 80 --estimate-poly-a --output-prefix tailed

@@ -97,6 +97,10 @@ done <<'END'
 END
 map --preset splice --reference genome.fa --reads many.fa --output plain.paf --two-pass
 cmp <(cut -f 1-12 plain.paf) <(cut -f 1-12 passed.paf) || fail "--two-pass without --cigar gives other places"
+# Reads that wait on the disk may be more than a file may have.
+status=0
+(ulimit -f 1; "$sluice" run map --quiet --preset splice --reference genome.fa --reads many.fa --two-pass --output limited.sam 2>&1 | cat >said; exit "${PIPESTATUS[0]}") || status=$?
+[ $status = 4 ] && grep -q "File too large (raise the limit of 'ulimit -f'" said || fail "--two-pass with ulimit -f ends with $status: $(cat said)"
 echo "both passes in one run: the lines of two"
 
 # ---- introns that end behind their contig, as far as a number goes
@@ -233,6 +237,7 @@ clean|-x splice -a|--preset splice --format sam
 noisy|-x splice -uf -k14 -a --MD|--preset splice --transcript-strand forward --k 14 --format sam --md
 noisy|-x splice -un -c|--preset splice --transcript-strand none --cigar
 noisy|-x splice -c -C5 --splice-flank=no --junc-bed junctions.bed|--preset splice --cigar --noncan 5 --no-splice-flank --junc-bed junctions.bed
+noisy|-x splice -c --junc-bed either.bed|--preset splice --cigar --junc-bed either.bed
 noisy|-x splice|--preset splice
 noisy|-x splice -G 2k -c --eqx|--preset splice --max-intron-len 2000 --cigar --eqx
 END

@@ -153,8 +153,13 @@ std::string junctions_of(std::uint64_t seed, std::uint64_t number, const Spliced
     for (std::size_t exon = 1; exon < gene.exons.size(); ++exon) {
       const std::size_t shift = random.below(6) == 0 ? random.below(7) : 0;
       const std::uint64_t score = 2 + random.below(5);
-      text += contig + std::to_string(gene.exons[exon - 1].end + shift) + '\t' + std::to_string(gene.exons[exon].begin + shift) + "\tintron\t" +
-              std::to_string(score) + '\t' + (random.below(8) == 0 ? "." : strand) + '\n';
+      const std::string place =
+          contig + std::to_string(gene.exons[exon - 1].end + shift) + '\t' + std::to_string(gene.exons[exon].begin + shift) + "\tintron\t";
+      const auto line = [&](const char* with_strand) { text += place + std::to_string(score) + '\t' + with_strand + '\n'; };
+      line(random.below(8) == 0 ? "." : strand);
+      // Of the same place on both strands one line counts.
+      if (random.below(6) == 0) line(gene.reverse ? "+" : "-");
+      if (random.below(6) == 0) line(strand);
     }
   }
   return text;

@@ -233,7 +233,7 @@ double AlignmentFile::share_read() const {
 }
 
 void AlignmentFile::fail_damaged(const std::string& problem) const {
-  throw hts::record_failure("alignment file '" + path_ + "'", *file_, *header_, visited_, problem);
+  throw hts::record_failure("alignment file '" + path_ + "'", *file_, visited_, problem);
 }
 
 bool AlignmentFile::read_record() {

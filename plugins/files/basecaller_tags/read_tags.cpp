@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <limits>
 #include <sluice/hts/tag_walk.hpp>
 #include <sluice/utc_time.hpp>
 #include <utility>
@@ -36,6 +37,11 @@ std::optional<std::int64_t> integer_of(char type, const char* value) {
     default:
       return std::nullopt;
   }
+}
+
+// `other` where there is none, or one that can't be.
+std::int32_t in_32_bits(std::optional<std::int64_t> number, std::int32_t other) {
+  return number && *number >= -1 && *number <= std::numeric_limits<std::int32_t>::max() ? static_cast<std::int32_t>(*number) : other;
 }
 
 using utc_time::take, utc_time::take_number;
@@ -83,7 +89,7 @@ ReadTags parse(std::string_view tags) {
         read.moves = {reinterpret_cast<const std::int8_t*>(elements), count};
       if (name == "pa" && element != 'f' && read.pa.empty())
         for (std::uint32_t i = 0; i < count; ++i)
-          read.pa.push_back(static_cast<std::int32_t>(integer_of(element, elements + i * hts::tag_element_bytes(element)).value_or(-1)));
+          read.pa.push_back(in_32_bits(integer_of(element, elements + i * hts::tag_element_bytes(element)), -1));
     }
   }
   return read;
@@ -122,6 +128,13 @@ MoveState state_of_moves(const ReadTags& tags, std::int64_t bases) {
   if (static_cast<std::int64_t>(blocks.size()) * stride > *tags.ns - *tags.ts) return MoveState::broken;
   if (!tags.barcode.empty() && is_rna(tags) && is_dorado_before(tags.program, 1, 4).value_or(false)) return MoveState::doubted;
   return MoveState::sound;
+}
+
+std::int32_t poly_a_bases(const ReadTags& tags) { return in_32_bits(tags.pt, -2); }
+
+std::vector<std::int32_t> poly_a_place(const ReadTags& tags) {
+  const bool may_be = tags.pa.size() >= 3 && tags.pa[1] <= tags.pa[2] && (tags.pa[1] >= 0 || tags.pa[2] < 0);
+  return may_be ? tags.pa : std::vector<std::int32_t>();
 }
 
 std::vector<std::int64_t> signal_part(const ReadTags& tags, std::string_view read_id, MoveState moves) {

@@ -38,6 +38,11 @@ enum class MoveState : std::uint8_t {
 // bases: of the whole read, < 0: unknown.
 MoveState state_of_moves(const ReadTags& tags, std::int64_t bases);
 
+// The columns basecaller_poly_a and basecaller_poly_a_place. What no basecaller writes (a tail of fewer than -1 bases, one that ends before it
+// begins) is taken for what was not said.
+std::int32_t poly_a_bases(const ReadTags& tags);
+std::vector<std::int32_t> poly_a_place(const ReadTags& tags);
+
 // The column signal_part: {} where no tag says which part of the signal is the read's; {ts, ns} of a read that is not split (ns = -1: up to the end);
 // {ts, ns, sp, ms, front} of a split one. sp = -1: unknown; ms: its start since 1970 UTC, -1: unknown; front: samples that were cut from the parent
 // before it was split and that sp does not count, by the version of dorado, -1: unknown. What can't be (ns <= ts) stays, for signal_lookup to refuse.

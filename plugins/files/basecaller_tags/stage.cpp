@@ -90,7 +90,7 @@ class BasecallerTagsStage {
       }
       parts[r] = signal_part(read[r], read_ids[row], state);
       if (state == MoveState::sound) moves[r] = read[r].moves;
-      places[r] = read[r].pa;
+      places[r] = poly_a_place(read[r]);
       split += parts[r].size() > 2 ? 1 : 0;
       cut += parts[r].empty() ? 0 : 1;
       with_moves += moves[r].empty() ? 0 : 1;
@@ -153,7 +153,7 @@ class BasecallerTagsStage {
     const auto seconds = wanted_.seconds ? out.column<float>("basecaller_seconds") : std::span<float>();
     for (std::size_t row = 0; row < seconds.size(); ++row) seconds[row] = read[row].du.value_or(std::numeric_limits<float>::quiet_NaN());
     const auto poly_a = wanted_.poly_a ? out.column<std::int32_t>("basecaller_poly_a") : std::span<std::int32_t>();
-    for (std::size_t row = 0; row < poly_a.size(); ++row) poly_a[row] = static_cast<std::int32_t>(read[row].pt.value_or(-2));
+    for (std::size_t row = 0; row < poly_a.size(); ++row) poly_a[row] = poly_a_bases(read[row]);
   }
 
   bool has_tags_, has_file_tags_, has_bases_, takes_moves_;

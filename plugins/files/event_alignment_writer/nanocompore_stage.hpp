@@ -50,6 +50,7 @@ class NanocomporeDatabase {
       : reference_(setup.resource("reference")), contigs_(reference_), k_(kmer_size(setup.resource("model"))), file_(setup, p.output) {
     if (file_.path() == "-" || is_special_file(file_.path()))
       throw Failure::usage("a database can't be written to '" + p.output + "'", "give --output the name of a file");
+    refuse_dna(setup.resource("model").attribute("pore"), "nanocompore's methods");
     // A read has two numbers for each base of it. The longest transcripts that are known have some 350,000.
     constexpr std::size_t longest = 2'000'000;
     if (const auto [name, bases] = contigs_.longest(); bases > longest)

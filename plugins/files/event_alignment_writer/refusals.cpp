@@ -26,4 +26,10 @@ void refuse_binary_name(std::string_view path, std::string_view form) {
       throw Failure::usage("'" + std::string(path) + "': " + std::string(form) + " is text", "choose a name without " + std::string(suffix));
 }
 
+void refuse_dna(std::string_view pore, std::string_view form) {
+  if (pore.empty() || pore.starts_with("rna")) return;
+  throw Failure::usage(std::string(form) + " read direct RNA, and the pore '" + std::string(pore) + "' is of DNA",
+                       "give signal of direct RNA; if it is, and the header of the signal file is wrong: --pore rna004");
+}
+
 }  // namespace sluice::event_alignment_writer

@@ -13,4 +13,7 @@ void refuse_table_options(std::string_view options, std::string_view form);
 // A name that promises another kind of file than text, which the form is.
 void refuse_binary_name(std::string_view path, std::string_view form);
 
+// A model of DNA, by its resource's attribute `pore`, where the form is of direct RNA. "" is taken for RNA: nobody knows.
+void refuse_dna(std::string_view pore, std::string_view form);
+
 }  // namespace sluice::event_alignment_writer

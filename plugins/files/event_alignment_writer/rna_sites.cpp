@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <sluice/hts/csv_text.hpp>
 
 namespace sluice::event_alignment_writer {
 namespace {
@@ -76,7 +77,7 @@ void append_python_number(double value, std::string& text) {
 
 SiteLines lines_of(ContigSites<M6anetForm>& contig) {
   SiteLines lines;
-  const std::string name = json_text(contig.name);
+  const std::string name = json_text(contig.name), name_in_csv = hts::csv_text(contig.name);
   for_each_site(contig.entries, [&](std::int64_t site, auto first, auto end) {
     const auto count = static_cast<std::uint64_t>(end - first);
     if (count < M6anetForm::fewest_at_site) return;
@@ -93,7 +94,7 @@ SiteLines lines_of(ContigSites<M6anetForm>& contig) {
       lines.data += ']';
     }
     lines.data += "]}}}\n";
-    lines.index += contig.name + ',' + std::to_string(site) + ',' + std::to_string(contig.data_bytes + begin) + ',' +
+    lines.index += name_in_csv + ',' + std::to_string(site) + ',' + std::to_string(contig.data_bytes + begin) + ',' +
                    std::to_string(contig.data_bytes + lines.data.size()) + ',' + std::to_string(count) + '\n';
   });
   contig.data_bytes += lines.data.size();
@@ -116,8 +117,9 @@ SiteLines lines_of(ContigSites<XporeForm>& contig) {
     lines.data += "]}";
   });
   lines.data += "}}\n";
-  lines.index = contig.name + ',' + std::to_string(contig.data_bytes) + ',' + std::to_string(contig.data_bytes + lines.data.size()) + '\n';
-  lines.read_counts = contig.name + ',' + std::to_string(contig.reads) + '\n';
+  const std::string name_in_csv = hts::csv_text(contig.name);
+  lines.index = name_in_csv + ',' + std::to_string(contig.data_bytes) + ',' + std::to_string(contig.data_bytes + lines.data.size()) + '\n';
+  lines.read_counts = name_in_csv + ',' + std::to_string(contig.reads) + '\n';
   contig.data_bytes += lines.data.size();
   return lines;
 }

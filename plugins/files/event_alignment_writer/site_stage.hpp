@@ -34,6 +34,7 @@ class SiteSink {
       : contigs_(setup.resource("reference")), any_order_(p.any_order), data_(setup, p.output), index_(setup, p.index) {
     if (!any_order_ && !setup.available("record_index"))
       throw Failure::usage("nothing numbers the records of the reads", "set any_order, which numbers them as they come");
+    refuse_dna(setup.resource("model").attribute("pore"), "m6anet and xpore");
     if (const std::uint32_t k = kmer_size(setup.resource("model")); k != site_kmer)
       throw Failure::usage("m6anet and xpore know 5-mers, and the model has " + std::to_string(k) + "-mers",
                            "align with a model of 5-mers: --kmer-model-size 5, or one of your own: --model FILE");

@@ -81,7 +81,7 @@ std::int64_t BamReads::consumed() const {
   return blocks == nullptr ? -1 : htell(blocks->fp);
 }
 
-void BamReads::fail_damaged(const std::string& problem) const { throw hts::record_failure("'" + path_ + "'", *file_, *header_, records_, problem); }
+void BamReads::fail_damaged(const std::string& problem) const { throw hts::record_failure("'" + path_ + "'", *file_, records_, problem); }
 
 void BamReads::seek(std::uint64_t place) {
   // A place in BGZF is loaded, so that what lies before it in its block is passed over.

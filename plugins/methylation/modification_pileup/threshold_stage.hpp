@@ -140,9 +140,7 @@ class ModificationThreshold {
       }
     }
   }
-  Failure damaged(const std::string& problem) const {
-    return hts::record_failure("alignment file '" + path_ + "'", *file_, *header_, records_, problem);
-  }
+  Failure damaged(const std::string& problem) const { return hts::record_failure("alignment file '" + path_ + "'", *file_, records_, problem); }
 
   struct Workspace {
     RecordCalls calls;

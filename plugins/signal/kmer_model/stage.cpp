@@ -80,6 +80,8 @@ class KmerModelResource {
     if (p.pore == "auto") {
       pore_ = has_signal ? pore_of(setup.resource("signal").attribute("chemistry")) : "";
       refuse_rna(p, pore_);
+    } else if (has_signal && alphabet_ == Alphabet::nucleotide) {
+      warn_of_another(setup);
     }
     if (p.path && !p.path->empty()) {
       path_ = *p.path;
@@ -176,13 +178,24 @@ class KmerModelResource {
     if (chemistry == "rna_004") return "rna004";
     return {};
   }
+  static std::string first_file(const Batch& signal) {
+    const std::string_view paths = signal.attribute("path");
+    return "signal file '" + std::string(paths.substr(0, paths.find('\n'))) + "'";
+  }
+  // A pore that was given, for reads whose header says, without a doubt, that they are of another one.
+  void warn_of_another(const Setup& setup) const {
+    const Batch signal = setup.resource("signal");
+    const std::string_view chemistry = signal.attribute("chemistry");
+    if (chemistry.empty() || !signal.attribute("chemistry_doubt").empty() || pore_of(chemistry) == pore_) return;
+    setup.warn(first_file(signal) + " says that its reads are of " + std::string(chemistry) + ", and they are taken for the pore " + pore_ +
+               ": leave --pore out, unless the header is wrong");
+  }
   // A header that says too little, or two things, may be of another pore's reads.
   static void warn_of_doubt(const Setup& setup) {
     const Batch signal = setup.resource("signal");
     const std::string doubt(signal.attribute("chemistry_doubt"));
     if (doubt.empty()) return;
-    const std::string paths(signal.attribute("path")), first = paths.substr(0, paths.find('\n'));
-    setup.warn("signal file '" + first + "' " + doubt + ": it is taken for " + std::string(signal.attribute("chemistry")) +
+    setup.warn(first_file(signal) + " " + doubt + ": it is taken for " + std::string(signal.attribute("chemistry")) +
                "; if it is another pore's, give --pore");
   }
   // The built-in methylation models are of CpG. "#alphabet methylation" and the like say nothing of where M can be.

@@ -74,7 +74,9 @@ class SpillFile {
  private:
   [[noreturn]] void fail(const char* what, int code) const {
     throw Failure::output("a temporary file in '" + folder_ + "' " + what + ": " + std::strerror(code),
-                          code == ENOSPC || code == EDQUOT || code == EFBIG ? room_ + ", or " + advice_ : "");
+                          code == EFBIG                      ? std::string(remedy_of_write(code)) + ", or " + advice_
+                          : code == ENOSPC || code == EDQUOT ? room_ + ", or " + advice_
+                                                             : "");
   }
   std::string folder_, room_, advice_;
   int descriptor_ = -1;

@@ -102,7 +102,7 @@ class RecordsInOrder {
 
  private:
   [[noreturn]] void fail(int got, const bam1_t& record) const {
-    throw record_failure(name_, *file_, *header_, records_, record_problem(got, *file_, *header_, record));
+    throw record_failure(name_, *file_, records_, record_problem(got, *file_, *header_, record));
   }
   void check_end() const {
     const BGZF* blocks = blocks_of(*file_);

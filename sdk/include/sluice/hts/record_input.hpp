@@ -132,9 +132,9 @@ inline std::string record_problem(int got, htsFile& file, sam_hdr_t& header, con
 }
 
 // The failure of a file after so many records. `name`: as messages call it, "alignment file 'x.bam'"; `problem`: record_problem()'s.
-inline Failure record_failure(const std::string& name, const htsFile& file, sam_hdr_t& header, std::uint64_t records, const std::string& problem) {
+inline Failure record_failure(const std::string& name, const htsFile& file, std::uint64_t records, const std::string& problem) {
   if (!problem.empty())
-    return Failure::input(name + ", " + problem, sam_hdr_nref(&header) == 0
+    return Failure::input(name + ", " + problem, problem.ends_with(without_contigs)
                                                      ? "give it its header, for instance with `samtools view -h -t REFERENCE.fai`"
                                                      : "make the file again, or leave the record out");
   return Failure::input(name + " is truncated or damaged: it cannot be read on after " + std::to_string(records) + " records",

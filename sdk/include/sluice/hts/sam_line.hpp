@@ -164,6 +164,9 @@ inline std::string hidden_sam_problem(const SamLine& line) {
   return tags_problem(line.tags);
 }
 
+// How the reason ends where a header helps.
+constexpr std::string_view without_contigs = ", and the header has no @SQ lines";
+
 // Why HTSlib refuses a line.
 inline std::string sam_refusal(const SamLine& line, bool has_contigs) {
   using namespace sam_line_detail;
@@ -173,7 +176,7 @@ inline std::string sam_refusal(const SamLine& line, bool has_contigs) {
   if (!is_number<std::int64_t>(line.position, 0, furthest)) return "POS " + quoted(line.position) + " is no position: they count from 1";
   if (!is_number<std::int64_t>(line.mate_position, 0, furthest)) return "PNEXT " + quoted(line.mate_position) + " is no position: they count from 1";
   if (!is_number<std::int64_t>(line.template_length, -furthest, furthest)) return "TLEN " + quoted(line.template_length) + " is no number";
-  if (line.contig != "*" && !has_contigs) return "it is on contig " + quoted(line.contig) + ", and the header has no @SQ lines";
+  if (line.contig != "*" && !has_contigs) return "it is on contig " + quoted(line.contig) + std::string(without_contigs);
   const CigarText cigar = line.cigar == "*" ? CigarText() : read_cigar(line.cigar);
   if (!cigar.is_one) return "CIGAR " + quoted(line.cigar) + " is none";
   const std::size_t bases = line.bases == "*" ? 0 : line.bases.size();

@@ -12,8 +12,10 @@
 #include <sluice/failure.hpp>
 #include <sluice/hts/text_file.hpp>
 #include <sluice/minimizer_index.hpp>
+#include <sluice/overlap/byte_sort.hpp>
 #include <sluice/overlap/minimap2_release.hpp>
 #include <sluice/region_table.hpp>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -32,9 +34,9 @@ class KnownJunctions {
   };
 
   // BED with 12 columns: the introns between the blocks of a line; with fewer: the line itself. Lines of contigs that the index does not have, and
-  // those without a base, are passed over. Of equal introns the first one is taken, of those with least_score and more; 2.24 takes them as often as
-  // they come. Warns of what is passed over, of lines that reach behind the end of their contig (nothing aligns there), of a file without lines, or
-  // that ends inside one. Throws Failure (input).
+  // those without a base, are passed over. Of equal introns the first one is taken, as minimap2 sorts them, of those with least_score and more; 2.24
+  // takes them as often as they come. Warns of what is passed over, of lines that reach behind the end of their contig (nothing aligns there), of a
+  // file without lines, or that ends inside one. Throws Failure (input).
   KnownJunctions(const Host& host, const std::string& path, const MinimizerIndexView& index, Minimap2Release release,
                  std::int32_t least_score = any_score);
   static constexpr std::int32_t any_score = std::numeric_limits<std::int32_t>::min();
@@ -163,7 +165,15 @@ inline KnownJunctions::KnownJunctions(const Host& host, const std::string& path,
   warn(too_far, "reach behind the end of their contig: are they of this reference?");
   for (std::vector<Junction>& all : of_contig_) {
     const auto place = [](const Junction& junction) { return std::pair(junction.begin, junction.end); };
-    std::stable_sort(all.begin(), all.end(), [&](const Junction& a, const Junction& b) { return place(a) < place(b); });
+    // With minimap2's sort, which is not stable: its order of introns that differ in strand alone says which of them is the first.
+    const auto begin_of = [](const Junction& junction) { return static_cast<std::uint64_t>(junction.begin); };
+    const auto end_of = [](const Junction& junction) { return static_cast<std::uint64_t>(junction.end); };
+    byte_sort(std::span(all), begin_of);
+    for (auto first = all.begin(); first != all.end();) {
+      const auto last = std::find_if(first, all.end(), [&](const Junction& junction) { return junction.begin != first->begin; });
+      byte_sort(std::span(first, last), end_of);
+      first = last;
+    }
     if (release != Minimap2Release::v2_24)
       all.erase(std::unique(all.begin(), all.end(), [&](const Junction& a, const Junction& b) { return place(a) == place(b); }), all.end());
   }

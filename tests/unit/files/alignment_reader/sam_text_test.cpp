@@ -120,6 +120,9 @@ TEST_CASE("records of SAM whose contigs the header does not have at all are no d
   const Read read = read_all(written(folder, "a\t0\tc\t5\t60\t4M\t*\t0\t0\tACGT\t*\n"));
   CHECK(says(read.problem, "line 1, record 'a': it is on contig 'c', and the header has no @SQ lines"));
   CHECK(says(read.remedy, "samtools view -h -t"));
+  const Read unaligned = read_all(written(folder, "a\t4\t*\t0\t0\t*\t*\t0\t0\tACGT\tII\n"));
+  CHECK(says(unaligned.problem, "line 1, record 'a': SEQ and QUAL are of different lengths (4 and 2)"));
+  CHECK(unaligned.remedy == "make the file again, or leave the record out");
 }
 
 TEST_CASE("records that HTSlib makes unmapped are warned of, and given") {

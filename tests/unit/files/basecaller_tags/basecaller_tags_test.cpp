@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <sluice/testing.hpp>
 #include <sluice/utc_time.hpp>
@@ -22,6 +23,7 @@ std::string bytes_of(T value) {
   return {reinterpret_cast<const char*>(&value), sizeof value};
 }
 std::string tag(const std::string& name, std::int32_t value) { return name + "i" + bytes_of(value); }
+std::string tag(const std::string& name, std::uint32_t value) { return name + "I" + bytes_of(value); }
 std::string tag(const std::string& name, std::uint8_t value) { return name + "C" + bytes_of(value); }
 std::string tag(const std::string& name, float value) { return name + "f" + bytes_of(value); }
 std::string tag(const std::string& name, const std::string& value) { return name + "Z" + value + '\0'; }
@@ -73,6 +75,19 @@ TEST_CASE("a tag is taken by its name and its type") {
   CHECK(tags.pa == std::vector<std::int32_t>{12, 100, 400, -1, -1});
   // Behind a damaged one nothing is believed.
   CHECK_FALSE(parse(std::string("XX?abc") + tag("ts", 1)).ts.has_value());
+}
+
+TEST_CASE("tails that can't be are none that were said") {
+  CHECK(poly_a_bases(parse("")) == -2);
+  CHECK(poly_a_bases(parse(tag("pt", -1))) == -1);
+  CHECK(poly_a_bases(parse(tag("pt", 0))) == 0);
+  CHECK(poly_a_bases(parse(tag("pt", std::numeric_limits<std::int32_t>::max()))) == std::numeric_limits<std::int32_t>::max());
+  CHECK(poly_a_bases(parse(tag("pt", -5))) == -2);
+  CHECK(poly_a_bases(parse(tag("pt", std::uint32_t{4'000'000'000}))) == -2);
+  for (const std::vector<std::int32_t>& place : {std::vector<std::int32_t>{12, 100, 400, -1, -1}, {12, 100, 100}, {-1, -1, -1, -1, -1}})
+    CHECK(poly_a_place(parse(places(place))) == place);
+  for (const std::vector<std::int32_t>& place : {std::vector<std::int32_t>{12, 400, 100, -1, -1}, {12, -1, 100}, {1, 2}, {}})
+    CHECK(poly_a_place(parse(places(place))).empty());
 }
 
 TEST_CASE("a read that is not split has ts and ns, in whichever order its parent is named") {

@@ -233,6 +233,14 @@ TEST_CASE("the plugin finds its built-in models beside itself, and the signal fi
         BatchBuilder("signal_file", 0).attribute("chemistry", chemistry).attribute("chemistry_doubt", "does not say its sequencing kit").build();
     CHECK(run_stage(stage).resource("signal", doubtful).run().logged("does not say its sequencing kit: it is taken for " + std::string(chemistry)));
     CHECK_FALSE(run_stage(stage).with({{"pore", pore}}).resource("signal", doubtful).run().logged("sequencing kit"));
+    CHECK_FALSE(run_stage(stage).with({{"pore", pore}}).resource("signal", signal).run().logged("taken for"));
+    const std::string other = chemistry == std::string("dna_r9") ? "rna004" : "r9";
+    CHECK(run_stage(stage)
+              .with({{"pore", other}})
+              .resource("signal", signal)
+              .run()
+              .logged("says that its reads are of " + std::string(chemistry) + ", and they are taken for the pore " + other));
+    CHECK_FALSE(run_stage(stage).with({{"pore", other}}).resource("signal", doubtful).run().logged("taken for"));
   }
   CHECK(run_stage(stage).with({{"pore", "r9"}, {"alphabet", "methylation"}}).run().batch().view().rows() == 15625);
 #else
