@@ -357,7 +357,7 @@ TEST_CASE("Reads that can't be played are accounted for") {
         .column<double>("sampling_rate", rates)
         .build();
   };
-  // So much is a rate still.
+  // 1e9 Hz are a rate still, more are none.
   const Result rates = run_stage<FlowCell>(with_rates({0, 4096, -1, INFINITY, NAN, 2e9, 1e9})).with(one_pore).run();
   REQUIRE_MESSAGE(rates.ok(), rates.message);
   CHECK(rates.accounts.at("bad_sampling_rate").count == 5);
@@ -372,7 +372,7 @@ TEST_CASE("Reads that can't be played are accounted for") {
 }
 
 TEST_CASE("Virtual time passes over what is quiet, however long") {
-  // A pore that waits 1,000,000 s on average is looked at 4096 times a second and wave.
+  // A million seconds until the pore has a strand, on average, of 40,960,000 looks each.
   const Result result =
       run_stage<FlowCell>(reads_of({{"x", 4096}})).with(one_pore).with({{"chunk_samples", 1}, {"waves", 10000}, {"capture_seconds", 1e6}}).run();
   REQUIRE_MESSAGE(result.ok(), result.message);
@@ -380,7 +380,7 @@ TEST_CASE("Virtual time passes over what is quiet, however long") {
   CHECK(result.counters.at("flow_cell_seconds") > 1000);
 }
 
-TEST_CASE("In virtual time a decision that is due at once has no deadline in the clock's") {
+TEST_CASE("Batches of virtual time have no deadline of the clock, also where decisions are due at once") {
   const Result result = run_stage<FlowCell>(reads_of({{"a", 2048}})).with(one_pore).with({{"deadline_seconds", 0}}).feedback(decided_by_name).run();
   REQUIRE_MESSAGE(result.ok(), result.message);
   CHECK(result.problems.empty());
