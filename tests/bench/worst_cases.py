@@ -164,9 +164,9 @@ def amplicons(inputs, count, bases):
     return inputs.made("noisy_reads", 1, bases, count, 2 * bases, 80000)
 
 
-def corrected(inputs, reads, count, with_peer):
+def corrected(inputs, reads, count, with_peer, *options):
     overlaps = os.path.join(inputs.folder, "peer_overlaps.paf")
-    return Run(["correct", "--reads", reads], (lambda: shell(
+    return Run(["correct", "--reads", reads, *options], (lambda: shell(
         ([inputs.peer("minimap2"), "-x", "ava-ont", "--dual=yes", "-t", inputs.threads, reads, reads], overlaps),
         [inputs.peer("racon"), "-f", "-t", inputs.threads, reads, overlaps, reads])) if with_peer else None, count, "reads")
 
@@ -333,6 +333,8 @@ def table():
         Case("correct/40 amplicon reads", "minimap2, racon -f", lambda i: corrected(i, amplicons(i, 40, 2_000), 40, True), "correct"),
         Case("correct/200 amplicon reads", "", lambda i: corrected(i, amplicons(i, 200, 2_000), 200, False), "correct"),
         Case("correct/400 amplicon reads", "", lambda i: corrected(i, amplicons(i, 400, 2_000), 400, False), "correct"),
+        *(Case(f"correct/{n} amplicon reads, 40 of them", "", lambda i, n=n: corrected(i, amplicons(i, n, 2_000), n, False, "--max-coverage", "40"), "correct, 40 of them")
+          for n in (200, 400)),
         Case("correct/satellites", "", lambda i: corrected(i, repeat_reads(i, *satellites, 150), 150, False)),
         *(Case(f"consensus/{copies} deep", "spoa", part(deep_windows, count=count, copies=copies), "consensus")
           for count, copies in ((100, 30), (40, 100), (6, 500), (3, 1000))),
