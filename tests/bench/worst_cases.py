@@ -206,11 +206,11 @@ def contigs(inputs):
     return inputs.reference("contigs", "--length", "2000", "--contigs", "10000")
 
 
-def mapped(inputs, reference, reads, form, units=0, unit=""):
+def mapped(inputs, reference, reads, form, preset="map-ont"):
     """`reads`: one path or several."""
     reads = [reads] if isinstance(reads, str) else reads
-    return Run(["map", "--allow-empty", "--format", form, "--reference", reference, *(word for path in reads for word in ("--reads", path))],
-               lambda: [inputs.peer("minimap2"), "-x", "map-ont", *(["-a"] if form == "sam" else []), "-t", inputs.threads, reference, *reads], units, unit)
+    return Run(["map", "--allow-empty", "--preset", preset, "--format", form, "--reference", reference, *(word for path in reads for word in ("--reads", path))],
+               lambda: [inputs.peer("minimap2"), "-x", preset, *(["-a"] if form == "sam" else []), "-t", inputs.threads, reference, *reads])
 
 
 def overlapped(inputs, reads, units=0, unit=""):
@@ -356,6 +356,8 @@ def table():
             "low complexity": lambda i: (repeats(i, *low), repeat_reads(i, *low, 50)),
             "hostile": lambda i: (i.made("hostile_genome", 1, 1_000_000), i.made("hostile_reads", 1, 1_000_000)),
         }.items() for form in ("paf", "sam")),
+        *(Case(f"map/low complexity, {preset}", "minimap2", lambda i, p=preset: mapped(i, repeats(i, *low), repeat_reads(i, *low, 50), "sam", p))
+          for preset in ("map-pb", "map-hifi", "asm20", "splice")),
         *(Case(f"map/drawn {n}", "minimap2", lambda i, n=n: drawn(i, "make", n, 8_000_000 if n in (9, 13, 20) else 1_000_000)) for n in range(21)),
         *(Case(f"map/drawn introns {n}", "minimap2", lambda i, n=n: drawn(i, "make-spliced", n, 500_000)) for n in range(4)),
         Case("seed/low complexity", "bwa fastmap", lambda i: seeded(i, repeats(i, *low), repeat_reads(i, *low, 400))),
