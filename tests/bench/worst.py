@@ -4,10 +4,12 @@
 """Input that is legal but unkind (worst_cases.py): each stage and whole run beside another program, and on a device beside the CPU. Runs are made in turn;
 figures are medians. The ratio is the other program's processor seconds over ours on the CPU, the worst first: below 1 we are slower. `growth`
 is the time a read (window, record) over that of the smallest case of the same kind: 1 where time is linear. Outputs of all devices have to be the same
-bytes. Returns 1 if a run failed or gave other bytes."""
+bytes. Of a further device its wall seconds over the CPU's, its share of the work of the stage where it did most, and what it left to the CPU are said. Returns 1 if a run
+failed or gave other bytes."""
 
 import argparse
 import fnmatch
+import json
 import os
 import shlex
 import statistics
@@ -43,13 +45,22 @@ def same_bytes(first, second):
         return all(x == y or (x.startswith(b"@PG") and y.startswith(b"@PG")) for x, y in zip(a, b)) and not a.read(1) and not b.read(1)
 
 
+def work_of_device(path):
+    """From a report: the largest share of a stage's work that a device did, and the counters of what it left to the CPU, as words."""
+    with open(path) as text:
+        stages = json.load(text)["stages"]
+    share = max((each["share_of_work"] for stage in stages for each in stage["implementations"] if each["device"] not in ("cpu", "writer")), default=0)
+    left = [f"{name} {value:.0f}" for stage in stages for name, value in stage["counters"].items() if "left_to_cpu" in name or "again_on_cpu" in name]
+    return f"{100 * share:.0f} %", ", ".join(left)
+
+
 def median(rows):
     return [statistics.median(column) for column in zip(*rows)]
 
 
 def run_case(case, inputs, args):
     """A row of the table."""
-    row = {"case": case.name, "peer": case.program, "said": []}
+    row = {"case": case.name, "peer": case.program, "said": [], "work": {}}
     run = case.make(inputs)
     folder = run.folder or inputs.folder
     row["units"], row["unit"], row["family"] = run.units, run.unit, case.family
@@ -57,6 +68,8 @@ def run_case(case, inputs, args):
     for device in args.devices:
         output = os.path.join(folder, device + "_" + run.output)
         commands[device] = [*inputs.sluice, *run.ours, "--output", output, "--quiet", "--profile", "none", "--threads", str(args.threads), "--device", device]
+        if device != args.devices[0]:
+            commands[device] += ["--report", os.path.join(folder, device + ".json")]
     if run.peer:
         try:
             commands["peer"] = run.peer()
@@ -68,6 +81,7 @@ def run_case(case, inputs, args):
             figures[name].append(measure(command, folder, os.path.join(folder, name + "_said"), args.limit))
         if round_number == 0:
             for device in args.devices[1:]:
+                row["work"][device] = work_of_device(os.path.join(folder, device + ".json"))
                 if not same_bytes(*(os.path.join(folder, name + "_" + run.output) for name in (args.devices[0], device))):
                     raise Failed(f"other bytes with --device {device}")
         if sum(sample[0][1] for sample in figures.values()) > args.once:
@@ -96,7 +110,7 @@ def compare(rows, devices):
 def columns(devices):
     head = ["case", "CPU s", "wall s", "MB", "beside", "CPU s", "wall s", "MB", "ratio", "ms each", "growth", "its growth"]
     for device in devices[1:]:
-        head += [f"{device}, wall s", f"{device} over {devices[0]}"]
+        head += [f"{device}, wall s", f"{device} over {devices[0]}", f"{device}'s share", f"left by {device}"]
     return head
 
 
@@ -112,12 +126,20 @@ def cells(row, devices):
     each, growth = row.get("each", {}), row.get("growth", {})
     words += [number(each.get(devices[0], None) and each[devices[0]] * 1e3, "{:.3f}"), number(growth.get(devices[0])), number(growth.get("peer"))]
     for device in devices[1:]:
-        words += [number(figures[device][0]), number(row["beside"][device])]
+        words += [number(figures[device][0]), number(row["beside"][device]), *row["work"][device]]
     return words
 
 
+def worst_ratio(row):
+    """To the other program, or of the CPU to a device."""
+    ratios = [1 / ratio for ratio in row.get("beside", {}).values()]
+    if row.get("ratio") is not None:
+        ratios.append(row["ratio"])
+    return min(ratios, default=float("inf"))
+
+
 def print_table(rows, devices, form):
-    ordered = sorted(rows, key=lambda row: (0, row["ratio"]) if row.get("ratio") is not None else (1, 0))
+    ordered = sorted(rows, key=worst_ratio)
     head, lines = columns(devices), [cells(row, devices) for row in ordered]
     if form == "markdown":
         print("| " + " | ".join(head) + " |\n|" + "---|" * len(head))

@@ -164,9 +164,9 @@ def amplicons(inputs, count, bases):
     return inputs.made("noisy_reads", 1, bases, count, 2 * bases, 80000)
 
 
-def corrected(inputs, reads, count, with_peer):
+def corrected(inputs, reads, count, with_peer, *options):
     overlaps = os.path.join(inputs.folder, "peer_overlaps.paf")
-    return Run(["correct", "--reads", reads], (lambda: shell(
+    return Run(["correct", "--reads", reads, *options], (lambda: shell(
         ([inputs.peer("minimap2"), "-x", "ava-ont", "--dual=yes", "-t", inputs.threads, reads, reads], overlaps),
         [inputs.peer("racon"), "-f", "-t", inputs.threads, reads, overlaps, reads])) if with_peer else None, count, "reads")
 
@@ -206,11 +206,11 @@ def contigs(inputs):
     return inputs.reference("contigs", "--length", "2000", "--contigs", "10000")
 
 
-def mapped(inputs, reference, reads, form, units=0, unit=""):
+def mapped(inputs, reference, reads, form, preset="map-ont"):
     """`reads`: one path or several."""
     reads = [reads] if isinstance(reads, str) else reads
-    return Run(["map", "--allow-empty", "--format", form, "--reference", reference, *(word for path in reads for word in ("--reads", path))],
-               lambda: [inputs.peer("minimap2"), "-x", "map-ont", *(["-a"] if form == "sam" else []), "-t", inputs.threads, reference, *reads], units, unit)
+    return Run(["map", "--allow-empty", "--preset", preset, "--format", form, "--reference", reference, *(word for path in reads for word in ("--reads", path))],
+               lambda: [inputs.peer("minimap2"), "-x", preset, *(["-a"] if form == "sam" else []), "-t", inputs.threads, reference, *reads])
 
 
 def overlapped(inputs, reads, units=0, unit=""):
@@ -333,6 +333,8 @@ def table():
         Case("correct/40 amplicon reads", "minimap2, racon -f", lambda i: corrected(i, amplicons(i, 40, 2_000), 40, True), "correct"),
         Case("correct/200 amplicon reads", "", lambda i: corrected(i, amplicons(i, 200, 2_000), 200, False), "correct"),
         Case("correct/400 amplicon reads", "", lambda i: corrected(i, amplicons(i, 400, 2_000), 400, False), "correct"),
+        *(Case(f"correct/{n} amplicon reads, 40 of them", "", lambda i, n=n: corrected(i, amplicons(i, n, 2_000), n, False, "--max-coverage", "40"), "correct, 40 of them")
+          for n in (200, 400)),
         Case("correct/satellites", "", lambda i: corrected(i, repeat_reads(i, *satellites, 150), 150, False)),
         *(Case(f"consensus/{copies} deep", "spoa", part(deep_windows, count=count, copies=copies), "consensus")
           for count, copies in ((100, 30), (40, 100), (6, 500), (3, 1000))),
@@ -354,6 +356,8 @@ def table():
             "low complexity": lambda i: (repeats(i, *low), repeat_reads(i, *low, 50)),
             "hostile": lambda i: (i.made("hostile_genome", 1, 1_000_000), i.made("hostile_reads", 1, 1_000_000)),
         }.items() for form in ("paf", "sam")),
+        *(Case(f"map/low complexity, {preset}", "minimap2", lambda i, p=preset: mapped(i, repeats(i, *low), repeat_reads(i, *low, 50), "sam", p))
+          for preset in ("map-pb", "map-hifi", "asm20", "splice")),
         *(Case(f"map/drawn {n}", "minimap2", lambda i, n=n: drawn(i, "make", n, 8_000_000 if n in (9, 13, 20) else 1_000_000)) for n in range(21)),
         *(Case(f"map/drawn introns {n}", "minimap2", lambda i, n=n: drawn(i, "make-spliced", n, 500_000)) for n in range(4)),
         Case("seed/low complexity", "bwa fastmap", lambda i: seeded(i, repeats(i, *low), repeat_reads(i, *low, 400))),

@@ -66,7 +66,7 @@ while [ $# -gt 0 ]; do
   esac
   shift 2
 done
-[ $# = 2 ] || { sed -n '4,31p' "$script" >&2; exit 2; }
+[ $# = 2 ] || { sed -n '4,27p' "$script" >&2; exit 2; }
 runtime=$(realpath "$1") data=$(realpath "$2")
 export LD_LIBRARY_PATH=$runtime/lib SLUICE_PIPELINE_PATH=$runtime/pipelines
 sluice=$runtime/bin/sluice
