@@ -328,27 +328,27 @@ def table():
         Case("polish/20 % errors", "racon", part(polish_at_coverage, coverage=60, errors=200_000)),
         Case("polish/satellites", "racon", lambda i: polish_repeats(i, *satellites)),
         Case("polish/low complexity", "racon", lambda i: polish_repeats(i, *low)),
-        Case("polish/with mapping, 60-fold", "minimap2, racon", polish_with_mapping),
+        Case("polish/with mapping 60-fold", "minimap2, racon", polish_with_mapping),
         Case("correct/20 amplicon reads", "minimap2, racon -f", lambda i: corrected(i, amplicons(i, 20, 2_000), 20, True), "correct"),
         Case("correct/40 amplicon reads", "minimap2, racon -f", lambda i: corrected(i, amplicons(i, 40, 2_000), 40, True), "correct"),
         Case("correct/200 amplicon reads", "", lambda i: corrected(i, amplicons(i, 200, 2_000), 200, False), "correct"),
         Case("correct/400 amplicon reads", "", lambda i: corrected(i, amplicons(i, 400, 2_000), 400, False), "correct"),
-        *(Case(f"correct/{n} amplicon reads, 40 of them", "", lambda i, n=n: corrected(i, amplicons(i, n, 2_000), n, False, "--max-coverage", "40"), "correct, 40 of them")
+        *(Case(f"correct/{n} amplicon reads by 40", "", lambda i, n=n: corrected(i, amplicons(i, n, 2_000), n, False, "--max-coverage", "40"), "correct by 40")
           for n in (200, 400)),
         Case("correct/satellites", "", lambda i: corrected(i, repeat_reads(i, *satellites, 150), 150, False)),
         *(Case(f"consensus/{copies} deep", "spoa", part(deep_windows, count=count, copies=copies), "consensus")
           for count, copies in ((100, 30), (40, 100), (6, 500), (3, 1000))),
         Case("consensus/4 kb long", "spoa", lambda i: deep_windows(i, 2, 20, 4_000)),
-        Case("consensus/ragged, 1000 deep", "spoa", lambda i: ragged_windows(i, 3, 1000, 0)),
-        Case("consensus/ragged, local", "spoa", lambda i: ragged_windows(i, 3, 1000, 0, "local")),
+        Case("consensus/ragged 1000 deep", "spoa", lambda i: ragged_windows(i, 3, 1000, 0)),
+        Case("consensus/ragged local", "spoa", lambda i: ragged_windows(i, 3, 1000, 0, "local")),
         Case("consensus/ragged satellites", "spoa", lambda i: ragged_windows(i, 3, 1000, 171)),
-        Case("consensus/ragged, three letters", "spoa", lambda i: ragged_windows(i, 6, 1000, 3)),
+        Case("consensus/ragged three letters", "spoa", lambda i: ragged_windows(i, 6, 1000, 3)),
         *(Case(f"overlap/{count} amplicon reads", "minimap2", lambda i, n=count: overlapped(i, amplicons(i, n, 3_000), n, "reads"), "overlap")
           for count in (100, 200, 400)),
         Case("overlap/satellites", "minimap2", lambda i: overlapped(i, repeat_reads(i, *satellites, 150))),
         Case("overlap/low complexity", "minimap2", lambda i: overlapped(i, repeat_reads(i, *low, 50))),
         *(Case(f"overlap/drawn {n}", "minimap2", lambda i, n=n: drawn(i, "make-overlaps", n, 1_000_000)) for n in (0, 3, 6)),
-        *(Case(f"map/{name}, {form}", "minimap2", lambda i, make=make, form=form: mapped(i, *make(i), form)) for name, make in {
+        *(Case(f"map/{name} to {form}", "minimap2", lambda i, make=make, form=form: mapped(i, *make(i), form)) for name, make in {
             "ten thousand contigs": lambda i: (contigs(i), i.reads("contigs_5000", contigs(i), "--reads", "5000", "--mean-length", "1500")),
             "one read of 1.5 Mb": lambda i: (plain(i), long_read(i)),
             "reads of 100 bases": lambda i: (plain(i), i.reads("plain_100", plain(i), "--reads", "40000", "--mean-length", "100", "--minimum-length", "50")),
@@ -356,7 +356,7 @@ def table():
             "low complexity": lambda i: (repeats(i, *low), repeat_reads(i, *low, 50)),
             "hostile": lambda i: (i.made("hostile_genome", 1, 1_000_000), i.made("hostile_reads", 1, 1_000_000)),
         }.items() for form in ("paf", "sam")),
-        *(Case(f"map/low complexity, {preset}", "minimap2", lambda i, p=preset: mapped(i, repeats(i, *low), repeat_reads(i, *low, 50), "sam", p))
+        *(Case(f"map/low complexity by {preset}", "minimap2", lambda i, p=preset: mapped(i, repeats(i, *low), repeat_reads(i, *low, 50), "sam", p))
           for preset in ("map-pb", "map-hifi", "asm20", "splice")),
         *(Case(f"map/drawn {n}", "minimap2", lambda i, n=n: drawn(i, "make", n, 8_000_000 if n in (9, 13, 20) else 1_000_000)) for n in range(21)),
         *(Case(f"map/drawn introns {n}", "minimap2", lambda i, n=n: drawn(i, "make-spliced", n, 500_000)) for n in range(4)),
