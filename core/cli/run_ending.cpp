@@ -26,6 +26,9 @@ std::atomic<int> users{0};  // of `running` in handlers and in the watcher: the 
 std::atomic<sem_t*> waker{nullptr};
 std::atomic<int> interrupts{0};
 std::atomic<bool> has_to_end{false}, was_interrupted{false};
+// How the run before ended, where none goes on.
+enum class Before : std::uint8_t { none, whole, other };
+std::atomic<Before> before{Before::none};
 thread_local bool has_lacked_memory = false;
 
 // The run, for as long as this lives. [async-signal-safe]
@@ -198,6 +201,7 @@ RunEnding::Of::Of(Run& run) {
 }
 
 RunEnding::Of::~Of() {
+  if (const Run* const run = running.load(); run != nullptr) before = run->has_whole_outputs() ? Before::whole : Before::other;
   running = nullptr;
   while (users > 0) std::this_thread::yield();
   if (!was_interrupted) interrupts = 0;  // the end of one run's input is not that of the next one's
@@ -228,11 +232,14 @@ void RunEnding::watch() {
   }
   const Running run;
   const LifeState state = run ? run->state() : LifeState::ended;
+  const Before ended = run ? (run->has_whole_outputs() ? Before::whole : Before::other) : before.load();
   running = nullptr;
   if (run) run->remove_temporaries();
-  tell(state == LifeState::ended        ? "sluice: stopped: the outputs are there, what is said of the run may not be\n"
-       : state == LifeState::publishing ? "sluice: stopped while the outputs got their names: some may be there\n"
-                                        : "sluice: stopped: nothing was kept\n");
+  tell(state == LifeState::publishing ? "sluice: stopped while the outputs got their names: some may be there\n"
+       : state != LifeState::ended    ? "sluice: stopped: nothing was kept\n"
+       : ended == Before::whole       ? "sluice: stopped: the outputs are there, what is said of the run may not be\n"
+       : ended == Before::other       ? "sluice: stopped: the run had ended without whole outputs\n"
+                                      : "sluice: stopped before a run began\n");
   ::_exit(exit_interrupted);
 }
 

@@ -44,11 +44,17 @@ bool is_readable_file(const fs::path& path) {
   return fs::exists(status) && !fs::is_directory(status);
 }
 
+// What is found in a folder, not named by the user: nothing that reading could wait for.
+bool is_found_file(const fs::path& path) {
+  std::error_code ignored;
+  return fs::is_regular_file(path, ignored);
+}
+
 // Files *.toml of a folder, by name.
 std::vector<fs::path> pipeline_files_in(const fs::path& folder) {
   std::vector<fs::path> here;
   const std::error_code error = for_each_entry(folder, [&here](const fs::path& file) {
-    if (file.extension() == ".toml" && is_readable_file(file)) here.push_back(file);
+    if (file.extension() == ".toml" && is_found_file(file)) here.push_back(file);
   });
   // A pipeline that is there is not to be called unknown because the process may open no more files.
   if (error == std::errc::too_many_files_open || error == std::errc::too_many_files_open_in_system || error == std::errc::not_enough_memory)
@@ -61,7 +67,7 @@ std::vector<fs::path> pipeline_files_in(const fs::path& folder) {
 fs::path hidden_by(const fs::path& file) {
   std::error_code error;
   for (const fs::path& folder : pipeline_folders())
-    if (const fs::path other = folder / file.filename(); is_readable_file(other) && !fs::equivalent(other, file, error)) return other;
+    if (const fs::path other = folder / file.filename(); is_found_file(other) && !fs::equivalent(other, file, error)) return other;
   return {};
 }
 
@@ -135,7 +141,7 @@ fs::path find_fragment(const std::string& name_or_file, const fs::path& from, Di
     for (const fs::path& folder : pipeline_folders()) folders.push_back(folder / fragment_folder);
   std::vector<std::string> names;
   for (const fs::path& folder : folders) {
-    if (is_readable_file(folder / name)) return folder / name;
+    if (is_found_file(folder / name)) return folder / name;
     if (!name.is_absolute())
       for (const fs::path& file : pipeline_files_in(folder.empty() ? "." : folder)) names.push_back(file.filename().string());
   }

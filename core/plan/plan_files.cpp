@@ -85,6 +85,14 @@ FileProblem problem_of_output(const PlannedFile& file) {
   return {"cannot write into the folder '" + folder.string() + "': " + std::strerror(errno), "name a file in a folder that you may write to"};
 }
 
+// What lies beside an input is looked for without being named: a pipe there would be waited for.
+FileProblem problem_of_side_input(const PlannedFile& file) {
+  struct stat info {};
+  if (file.use != FileUse::reads || !file.side || !file.declared) return {};
+  if (::stat(file.path.c_str(), &info) != 0 || S_ISREG(info.st_mode)) return {};
+  return {"'" + file.path + "' is not a regular file", "remove it"};
+}
+
 void check_presence(const std::vector<PlannedFile>& files, Diagnostics& diagnostics) {
   std::set<std::string> said;
   for (const PlannedFile& file : files) {
@@ -93,8 +101,9 @@ void check_presence(const std::vector<PlannedFile>& files, Diagnostics& diagnost
       if (said.insert(file.path).second) diagnostics.error(file.where, "", file.what + ": " + file.problem.message, file.problem.remedy);
       continue;
     }
-    if (const FileProblem problem = problem_of_output(file); !problem.message.empty() && said.insert(problem.message).second)
-      diagnostics.error(file.where, "", file.what + ": " + problem.message, problem.remedy);
+    for (const FileProblem& problem : {problem_of_output(file), problem_of_side_input(file)})
+      if (!problem.message.empty() && said.insert(problem.message).second)
+        diagnostics.error(file.where, "", file.what + ": " + problem.message, problem.remedy);
     if (file.use != FileUse::reads || !file.declared || file.side || file.path == "-" || is_remote(file.path) ||
         ::stat(file.path.c_str(), &info) == 0)
       continue;

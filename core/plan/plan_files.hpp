@@ -41,8 +41,8 @@ std::vector<PlannedFile> files_of(const ResolvedStage& stage, const char* kind);
 std::vector<PlannedFile> files_of(const Plan& plan, const Registry& registry);
 
 // An output that is an input or another output, however it is spelled (other folders in the path, symbolic and hard links), is an error, which
-// `remedy` mends; unless only the pipeline is looked at, so are a declared input that is not there, and an output that can't be written: its folder
-// is missing, it is a folder, or there is no right to. Nothing is opened.
+// `remedy` mends; unless only the pipeline is looked at, so are a declared input that is not there, what lies beside one and is no file (its index, a
+// pipe), and an output that can't be written: its folder is missing, it is a folder, or there is no right to. Nothing is opened.
 void check_files(const std::vector<PlannedFile>& files, Missing missing, Diagnostics& diagnostics, const char* remedy = "give it another name");
 
 }  // namespace sluice

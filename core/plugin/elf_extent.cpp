@@ -51,6 +51,8 @@ std::string build_id_in(std::string_view notes) {
 
 std::string elf_problem(const std::filesystem::path& file) {
   std::error_code error;
+  if (const auto status = std::filesystem::status(file, error); std::filesystem::exists(status) && !std::filesystem::is_regular_file(status))
+    return "is not a regular file";  // reading a pipe would wait for ever
   const std::uint64_t size = std::filesystem::file_size(file, error);
   std::ifstream stream(file, std::ios::binary);
   if (error || !stream) return std::string("cannot be read: ") + (error ? error.message() : std::strerror(errno));

@@ -415,6 +415,7 @@ LifeAnswer Run::interrupt() {
 }
 LifeAnswer Run::tell(LifeEvent event) { return implementation_->context.life.tell(event); }
 LifeState Run::state() const { return implementation_->context.life.state(); }
+bool Run::has_whole_outputs() const { return implementation_->context.life.has_whole_outputs(); }
 void Run::end_but_for_memory() { implementation_->end_but_for_memory(); }
 bool Run::end_following() { return implementation_->context.end_following(); }
 void Run::remove_temporaries() {

@@ -117,6 +117,7 @@ class Run {
   // Something else has happened to it. [thread-safe, async-signal-safe]
   LifeAnswer tell(LifeEvent event);
   LifeState state() const;
+  bool has_whole_outputs() const;  // under their names, for good [thread-safe]
   // For a process that has to end at once, from another thread than execute()'s: deletes what outputs have become so far. What cannot be had
   // without waiting stays for the next run that writes the same names.
   void remove_temporaries();

@@ -79,6 +79,8 @@ class RunLife {
   // Was it interrupted before the outcome was fixed? Then it keeps all (completes), what was finished, or nothing (drops).
   bool interrupted() const { return has(interruption); }
   bool keeps_part() const { return has(part); }
+  // Has it ended with everything under its name?
+  bool has_whole_outputs() const { return state() == LifeState::ended && !drops() && !failed() && !keeps_part(); }
 
  private:
   // One word: the state, and what has happened so far.

@@ -140,5 +140,19 @@ for ((i = 0; i < signals; ++i)); do
   if [ -e out.1.tsv ]; then [ -n "$(compgen -G 'out.1.tsv.*')" ] || fail "$name: the whole output of a shard has no manifest"; fi
 done
 
+# A process that has to end while it writes a report that nobody reads: what it says of the outputs is so.
+mkfifo report.json
+for what in nothing interrupt; do
+  rm -f out.*
+  : >err.txt
+  env --default-signal=INT "$sluice" run counted.toml --plugin-dir "$plugins" --output out.1.tsv --second out.2.tsv --what $what --when create --report report.json --quiet >out.txt 2>err.txt &
+  pid=$!
+  until [ -e out.2.tsv ] || grep -q "^sluice: interrupted" err.txt || ! kill -0 $pid 2>/dev/null; do sleep 0.02; done
+  kill -TERM $pid
+  wait $pid
+  [ $what = nothing ] && said="stopped: the outputs are there" || said="stopped: the run had ended without whole outputs"
+  grep -q "^sluice: $said" err.txt || fail "$what, and a report that nobody reads: $(cat err.txt)"
+done
+
 echo "$failures failures"
 [ $failures = 0 ]

@@ -69,6 +69,30 @@ expect "unmapped reads" "do the reads come from this reference?" bash -c \
 expect "most reads without signal" "are the signal files those of these reads?" bash -c \
   "'$sluice' run simulate --reference reference1.fa --reads 12 --mean-length 3000 --seed 1 --output-prefix few --quiet
    '$sluice' run methylation --signal few.blow5 --alignments reads1.bam --reference reference1.fa --output calls.tsv"
+# Files that are packed in ways that are not read, whatever their names say.
+printf 'BZh91AY&SY\x01\x02\x03' >bzip2.fastq
+printf '\xfd7zXZ\x00\x00\x04' >xz.fastq
+printf 'PK\x03\x04\x14\x00' >zip.fastq
+printf '\xff\xfe@\x00r\x00' >utf16.fastq
+for packed in "bzip2 is compressed with bzip2" "xz is compressed with xz" "zip is a ZIP archive" "utf16 is UTF-16"; do
+  said="'${packed%% *}.fastq' ${packed#* }, which is not read here"
+  for arguments in "map --reference reference1.fa --reads" "map --reads reads1.fastq.gz --reference" "pileup --alignments reads1.bam --reference" \
+                   "poly_a --signal rna.blow5 --reads" "overlap --reads"; do
+    # shellcheck disable=SC2086
+    expect "${packed%% *} for ${arguments##* } of ${arguments%% *}" "$said" "$sluice" run $arguments ${packed%% *}.fastq --output hits.out
+  done
+done
+gzip -c rna.blow5 >packed.blow5
+expect "BLOW5 in gzip" "it is compressed with gzip as a whole, and has to be decompressed" "$sluice" run poly_a --signal packed.blow5 --reads rna.fastq.gz --output tails.tsv
+# An index that is a pipe would be waited for without end.
+for index in reference1.fa.fai reads1.blow5.idx reads1.bam.bai reads1.fastq.gz.fai; do
+  mkdir pipes
+  cp reference1.fa reads1.blow5 reads1.bam reads1.fastq.gz pipes
+  mkfifo pipes/$index
+  expect "a pipe as an index: $index" "'pipes/$index' is not a regular file" timeout 60 "$sluice" run methylation --signal pipes/reads1.blow5 \
+    --alignments pipes/reads1.bam --reference pipes/reference1.fa --reads pipes/reads1.fastq.gz --region "$contig:1-9000" --output calls.tsv
+  rm -r pipes
+done
 "$sluice" run methylation "${ours[@]}" 2>err
 ! grep -q "^warning" err || { echo "FAILED: a right input is warned of:"; cat err; failures=$((failures + 1)); }
 echo "$failures failures"

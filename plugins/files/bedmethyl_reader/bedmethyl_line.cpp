@@ -8,7 +8,7 @@
 namespace sluice::bedmethyl_reader {
 namespace {
 
-constexpr std::size_t columns = 18, first_count = 11;
+constexpr std::size_t columns = 18, coverage_column = 9, first_count = 11;
 
 bool parse_count(std::string_view text, std::int64_t& value) {
   constexpr std::int64_t most = std::int64_t{1} << 40;  // beyond any position and any depth: sums over all sites of a genome are numbers, too
@@ -40,6 +40,10 @@ std::string parse_bedmethyl(std::string_view text, BedMethylLine& line) {
   if (line.strand != "+" && line.strand != "-" && line.strand != ".") return wrong("the strand", line.strand);
   for (std::size_t i = 0; i < line.counts.size(); ++i)
     if (!parse_count(fields[first_count + i], line.counts[i])) return wrong("a count", fields[first_count + i]);
+  std::int64_t coverage = 0;
+  if (!parse_count(fields[coverage_column], coverage)) return wrong("the coverage", fields[coverage_column]);
+  if (const std::int64_t calls = line.counts[0] + line.counts[1] + line.counts[2]; calls != coverage)
+    return "the coverage is " + std::to_string(coverage) + ", and the calls (modified, canonical, other) are " + std::to_string(calls);
   return "";
 }
 

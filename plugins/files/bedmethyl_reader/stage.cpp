@@ -128,7 +128,9 @@ class BedMethylReader {
         has_gone_back_ = false;
       }
       while (lines_->next()) {
-        if (!region_table::is_left_out(lines_->line())) return has_rows_ = true;
+        // The names of the columns are those of modkit pileup --header.
+        const std::string_view line = lines_->line();
+        if (!region_table::is_left_out(line) && !line.starts_with("chrom\tchromStart\t")) return has_rows_ = true;
       }
       if (lines_->number() == 0)
         call.warn(hts::empty_text(lines_->label().text()));

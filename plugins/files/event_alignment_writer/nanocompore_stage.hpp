@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "event_alignment_writer/alignment_rows.hpp"
+#include "event_alignment_writer/antisense_reads.hpp"
 #include "event_alignment_writer/nanocompore.hpp"
 #include "event_alignment_writer/refusals.hpp"
 #include "event_alignment_writer/sqlite_database.hpp"
@@ -86,6 +87,7 @@ class NanocomporeDatabase {
     const TextView bytes = in.text("_lines"), contigs = in.text("contig"), names = in.text("read_id");
     for (std::int64_t row = 0; row < in.rows(); ++row)
       if (in.ok(row) && bytes[row].size() > sizeof(std::uint32_t)) add_read(call, contigs[row], names[row], bytes[row]);
+    antisense_.count(in);
     constexpr std::size_t bytes_of_node = 96;
     call.keeps(seen_.size() * bytes_of_node);
     say_written(call, in);
@@ -96,6 +98,7 @@ class NanocomporeDatabase {
     database_->run("CREATE INDEX reads_id_index ON reads (id); CREATE INDEX signal_data_index ON signal_data (transcript_id, read_id)");
     database_->close();
     file_.close();
+    antisense_.warn(call, "nanocompore's methods");
     call.count("transcripts", static_cast<double>(transcripts_.size()));
   }
 
@@ -138,6 +141,7 @@ class NanocomporeDatabase {
   OutputFile file_;
   std::optional<SqliteDatabase> database_;
   std::optional<Tables> tables_;
+  AntisenseReads antisense_;
   std::int64_t reads_ = 0;
   std::map<std::string, std::int64_t, std::less<>> transcripts_;
   std::set<std::pair<std::int64_t, std::string>> seen_;

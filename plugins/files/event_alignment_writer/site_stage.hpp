@@ -15,6 +15,7 @@
 #include <string>
 
 #include "event_alignment_writer/alignment_rows.hpp"
+#include "event_alignment_writer/antisense_reads.hpp"
 #include "event_alignment_writer/refusals.hpp"
 #include "event_alignment_writer/rna_sites.hpp"
 
@@ -69,6 +70,7 @@ class SiteSink {
         add_read(contig_, bytes[row], in.column<std::int64_t>("record_index")[static_cast<std::size_t>(row)]);
       }
     }
+    antisense_.count(in);
     call.keeps((contig_.entries.capacity() + entries_in_any_order_) * sizeof(Entry));
     say_written(call, in);
   }
@@ -80,6 +82,7 @@ class SiteSink {
       write_contig(call);
     }
     if (contig_.data_bytes == 0 && !finished_.empty()) call.warn(std::string(Form::without_sites));
+    antisense_.warn(call, "m6anet and xpore");
     data_.finish(call);
     index_.finish(call);
   }
@@ -92,6 +95,7 @@ class SiteSink {
     to.values(contig_.entries);
     to.value(std::uint64_t{finished_.size()});
     for (const std::string& name : finished_) to.text(name);
+    antisense_.save(to);
     to.value(reads_in_any_order_);
     to.value(std::uint64_t{in_any_order_.size()});
     for (const auto& [name, contig] : in_any_order_) {
@@ -114,6 +118,7 @@ class SiteSink {
     contig_.data_bytes = from.value<std::uint64_t>();
     contig_.entries = from.values<Entry>();
     for (auto count = from.value<std::uint64_t>(); count > 0; --count) finished_.emplace(from.text());
+    antisense_.restore(from);
     reads_in_any_order_ = from.value<std::int64_t>();
     for (auto count = from.value<std::uint64_t>(); count > 0; --count) {
       ContigSites<Form>& contig = contig_in_any_order(from.text());
@@ -181,6 +186,7 @@ class SiteSink {
   hts::TextOutput data_, index_;
   ContigSites<Form> contig_;
   std::set<std::string> finished_;
+  AntisenseReads antisense_;
   std::map<std::string, ContigSites<Form>, std::less<>> in_any_order_;
   std::int64_t reads_in_any_order_ = 0;
   std::size_t entries_in_any_order_ = 0;

@@ -78,8 +78,7 @@ void ReadStream::fail(std::uint64_t begin, std::uint64_t line, std::uint64_t rec
 void ReadStream::guess() {
   const std::string_view text = window().part(text_begin_, window().end());
   if (text.find_first_not_of("\r\n") == std::string_view::npos) return;
-  if (!guess_format(text, format_))
-    throw Failure::input("'" + path_ + "' is neither FASTA nor FASTQ: it starts with neither '>' nor '@'", "give a FASTA or FASTQ file");
+  if (!guess_format(text, format_)) throw unknown_format(path_, text);
   walk_.expect(format_);
   format_known_ = true;
 }

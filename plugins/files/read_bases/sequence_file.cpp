@@ -115,8 +115,7 @@ bool SequenceStream::next(SequenceRecord& record) {
   if (filled_ == 0 && !at_end_) fill();
   if (!format_known_) {
     if (filled_ == 0) return false;
-    if (!guess_format({buffer_.data(), filled_}, format_))
-      throw Failure::input("'" + path_ + "' is neither FASTA nor FASTQ: it starts with neither '>' nor '@'", "give a FASTA or FASTQ file");
+    if (!guess_format({buffer_.data(), filled_}, format_)) throw unknown_format(path_, {buffer_.data(), filled_});
     format_known_ = true;
   }
   while (true) {

@@ -3,6 +3,7 @@
 #include "read_bases/sequence_records.hpp"
 
 #include <cstring>
+#include <sluice/input_text.hpp>
 
 namespace sluice::read_bases {
 namespace {
@@ -57,6 +58,12 @@ bool guess_format(std::string_view text, SequenceFormat& format) {
   if (first == std::string_view::npos || (text[first] != '>' && text[first] != '@')) return false;
   format = text[first] == '>' ? SequenceFormat::fasta : SequenceFormat::fastq;
   return true;
+}
+
+Failure unknown_format(const std::string& path, std::string_view text) {
+  if (const NoText other = no_text(text); !other.reason.empty())
+    return Failure::input("'" + path + "' " + std::string(other.reason), std::string(other.remedy));
+  return Failure::input("'" + path + "' is neither FASTA nor FASTQ: it starts with neither '>' nor '@'", "give a FASTA or FASTQ file");
 }
 
 void copy_letters(std::string_view lines, char* out) {

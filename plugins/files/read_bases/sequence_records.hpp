@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <sluice/failure.hpp>
 #include <sluice/sequence/text.hpp>
 #include <span>
 #include <string>
@@ -42,6 +43,8 @@ ParseStatus parse_record(std::string_view text, bool at_end, SequenceFormat form
 
 // The format by its first character that is not a line end: '>' or '@'. False: neither.
 bool guess_format(std::string_view text, SequenceFormat& format);
+// Why it is none, where `text` is how the file begins.
+Failure unknown_format(const std::string& path, std::string_view text);
 
 // Copies `sequence` or `quality` of a record without its line ends; `out` must hold as many characters as the record has bases.
 void copy_letters(std::string_view lines, char* out);

@@ -9,6 +9,7 @@
 #include <optional>
 #include <sluice/allocated.hpp>
 #include <sluice/failure.hpp>
+#include <sluice/hts/tag_walk.hpp>
 #include <span>
 #include <vector>
 
@@ -16,8 +17,8 @@ namespace sluice::sam_writer {
 namespace {
 
 // Of the records that are written, and of an alignment that the input may have had.
-constexpr const char* alignment_tags[] = {"NM", "ms", "AS", "nn", "tp", "cm", "s1", "s2", "de", "dv", "zd", "SA", "cs", "MD", "rl",
-                                          "CG", "AM", "CC", "CP", "H0", "H1", "H2", "HI", "IH", "MC", "MQ", "NH", "TS", "UQ"};
+constexpr const char* alignment_tags[] = {"NM", "ms", "AS", "nn", "tp", "cm", "s1", "s2", "de", "dv", "zd", "SA", "cs", "ds", "MD",
+                                          "rl", "CG", "AM", "CC", "CP", "H0", "H1", "H2", "HI", "IH", "MC", "MQ", "NH", "TS", "UQ"};
 // Positions, probabilities, length of SEQ; the first two also by the names that they had before they were in the specification.
 struct ModificationNames {
   const char *positions, *probabilities;
@@ -27,6 +28,19 @@ constexpr ModificationNames modification_names[] = {{"MM", "ML"}, {"Mm", "Ml"}};
 void remove(bam1_t& record, const char* name) {
   while (std::uint8_t* const tag = bam_aux_get(&record, name))
     if (bam_aux_del(&record, tag) != 0) return;
+}
+// Of minimap2 it is the strand of the transcript, a letter; of dorado a number of samples, which stays.
+void remove_transcript_strand(bam1_t& record) {
+  for (std::size_t at = 0, all = 0; all = static_cast<std::size_t>(bam_get_l_aux(&record)), at < all;) {
+    std::uint8_t* const tag = bam_get_aux(&record) + at;
+    const std::string_view rest(reinterpret_cast<const char*>(tag), all - at);
+    const std::optional<std::size_t> bytes = hts::first_tag_bytes(rest);
+    if (!bytes) return;
+    if (!rest.starts_with("tsA"))
+      at += *bytes;
+    else if (bam_aux_del(&record, tag + hts::tag_name_bytes) != 0)
+      return;
+  }
 }
 void remove_modifications(bam1_t& record) {
   for (const ModificationNames& names : modification_names) {
@@ -86,6 +100,7 @@ void CarriedTags::begin_read(std::string_view tags, std::string_view bases, Read
   if (bam_aux_get(whole_.get(), "!!") == nullptr && errno == EINVAL)  // no tag's name: the search looks at all of them
     throw Failure::input("the tags of a read are not as BAM has them", "this is a bug in the stage that gives them");
   for (const char* name : alignment_tags) remove(*whole_, name);
+  remove_transcript_strand(*whole_);
   if (read_group == ReadGroupTag::replaced) remove(*whole_, "RG");
 }
 

@@ -272,7 +272,7 @@ bool BamRecords::append_tags(std::string_view tags) {
 
 ReadGroup parse_read_group(std::string_view text) {
   if (text.empty()) return {};
-  if (!text.starts_with("@RG")) return {"@RG\tID:" + std::string(text), std::string(text)};
+  if (!text.starts_with("@")) return {"@RG\tID:" + std::string(text), std::string(text)};
   ReadGroup group;
   for (std::size_t i = 0; i < text.size(); ++i) {
     if (text[i] == '\\' && i + 1 < text.size() && (text[i + 1] == 't' || text[i + 1] == '\\'))
@@ -282,8 +282,10 @@ ReadGroup parse_read_group(std::string_view text) {
   }
   const std::size_t at = group.line.find("\tID:");
   if (at != std::string::npos) group.id = group.line.substr(at + 4, group.line.find('\t', at + 4) - (at + 4));
-  if (group.id.empty() || group.line.find('\n') != std::string::npos)
-    throw Failure::usage("read_group '" + std::string(text) + "' has no ID", "write it as @RG\\tID:name\\tSM:sample, or give the ID alone");
+  const bool has_one_id = !group.id.empty() && group.line.find("\tID:", at + 1) == std::string::npos;
+  if (!group.line.starts_with("@RG\t") || !has_one_id || group.line.find('\n') != std::string::npos)
+    throw Failure::usage("read_group '" + std::string(text) + "' is no line of a read group with an ID",
+                         "write it as @RG\\tID:name\\tSM:sample, or give the ID alone");
   return group;
 }
 

@@ -199,7 +199,8 @@ HeaderStatus parse_header(std::span<const char> start_of_file, Slow5Header& head
     if (known < magic.size()) return HeaderStatus::incomplete;
     return magic == blow5_magic ? parse_binary(start_of_file, header, problem) : parse_text(start_of_file, header, problem);
   }
-  problem = "it starts neither as BLOW5 nor as SLOW5";
+  problem =
+      start.starts_with("\x1f\x8b") ? "it is compressed with gzip as a whole, and has to be decompressed" : "it starts neither as BLOW5 nor as SLOW5";
   return HeaderStatus::not_slow5;
 }
 

@@ -72,6 +72,7 @@ bool parse_kmer_model(std::string_view text, Alphabet alphabet, KmerModel& model
     if (kmer.empty()) continue;
     if (kmer.front() == '#') {
       if (kmer == "#name" || kmer == "#ont_model_name") model.name = take_word(line);
+      if (kmer == "#kit") model.kit = take_word(line);
       if (kmer == "#alphabet") model.alphabet_name = take_word(line);
       continue;
     }

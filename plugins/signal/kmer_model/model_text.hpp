@@ -18,6 +18,7 @@ struct KmerModel {
   Alphabet alphabet = Alphabet::nucleotide;
   std::string name;                   // of a comment "#name" or "#ont_model_name"; "" if there is none
   std::string alphabet_name;          // of a comment "#alphabet", as it stands there
+  std::string kit;                    // of a comment "#kit": r9.4_450bps
   std::vector<float> level_mean;      // pA
   std::vector<float> level_stdv;      // pA
   std::vector<float> log_level_stdv;  // natural logarithm, taken in double

@@ -135,6 +135,9 @@ class KmerModelResource {
       model = shortened(model, kmer_size_, first);
       call.info("bases " + std::to_string(first + 1) + " to " + std::to_string(first + kmer_size_) + " of the k-mers of '" + source_ + "' are used");
     }
+    if (const std::string_view own = pore_of_kit(model.kit); !pore_.empty() && !own.empty() && own != pore_)
+      call.warn("model '" + source_ + "' says that it is of " + model.kit + " (pore " + std::string(own) +
+                "), and the reads are taken for the pore " + pore_ + ": do they belong together?");
     out.set_rows(static_cast<std::int64_t>(model.level_mean.size()));
     give(out, "level_mean", model.level_mean);
     give(out, "level_stdv", model.level_stdv);
@@ -177,6 +180,14 @@ class KmerModelResource {
     if (chemistry == "rna_r9") return "rna_r9";
     if (chemistry == "rna_004") return "rna004";
     return {};
+  }
+  // "" for what is not known; models of nanopolish and f5c say r9.4_450bps and r9.4_70bps.
+  static std::string_view pore_of_kit(std::string_view kit) {
+    const auto says = [&](std::string_view part) { return kit.find(part) != std::string_view::npos; };
+    if (says("rna004") || says("rna_004") || says("RNA004")) return "rna004";
+    if (says("_70bps")) return "rna_r9";
+    if (says("r10.4.1")) return "r10";
+    return says("r9.4_450bps") ? "r9" : "";
   }
   static std::string first_file(const Batch& signal) {
     const std::string_view paths = signal.attribute("path");

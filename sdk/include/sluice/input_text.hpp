@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
@@ -45,6 +46,13 @@ struct NoText {
 inline NoText no_text(std::string_view begin) {
   if (begin.starts_with("\x28\xb5\x2f\xfd"))
     return {"is compressed with zstd, which is not read here", "decompress it (`zstd -d`), or compress it with gzip"};
+  if (begin.starts_with("BZh") && begin.substr(std::min<std::size_t>(begin.size(), 4)).starts_with("1AY&SY"))
+    return {"is compressed with bzip2, which is not read here", "decompress it (`bzip2 -d`), or compress it with gzip"};
+  if (begin.starts_with("\xfd"
+                        "7zXZ"))
+    return {"is compressed with xz, which is not read here", "decompress it (`xz -d`), or compress it with gzip"};
+  if (begin.starts_with("PK\x03\x04"))
+    return {"is a ZIP archive, which is not read here", "take its files out (`unzip`), or compress them with gzip"};
   if (begin.starts_with("\xff\xfe") || begin.starts_with("\xfe\xff")) return {"is UTF-16, which is not read here", "save it as UTF-8"};
   return {};
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #include <doctest/doctest.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -116,11 +117,13 @@ TEST_CASE("inspect answers every question about a stage") {
 TEST_CASE("plugins lists stages, and the loader's reason for a plugin that it could not load") {
   const Folder folder;
   folder.write("broken.so", "this is no library");
+  REQUIRE(::mkfifo(folder.path("pipe.so").c_str(), 0600) == 0);
   const auto outcome = run({"plugins", "--plugin-dir", folder.path("")});
   CHECK(outcome.code == 0);
   CHECK(outcome.prints("toy_source"));
   CHECK(outcome.prints("not loaded:"));
   CHECK(outcome.prints("broken.so"));
+  CHECK(outcome.prints("pipe.so: is not a regular file"));
   CHECK(run({"plugins", "--gives", "sum"}).prints("toy_map"));
   CHECK_FALSE(run({"plugins", "--gives", "sum"}).prints("toy_sink"));
   const auto line = [](const std::vector<std::string>& options) {

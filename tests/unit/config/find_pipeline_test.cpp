@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The sluice authors
 // Where a pipeline that is named by a word is looked for, and where it is not.
 #include <doctest/doctest.h>
+#include <sys/stat.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -9,6 +10,7 @@
 #include <sluice/testing/temporary_folder.hpp>
 
 #include "config/pipeline.hpp"
+#include "config/pipeline_file.hpp"
 
 using namespace sluice;
 
@@ -58,4 +60,17 @@ TEST_CASE("A pipeline that hides another of its name is said to, and relative fo
     CHECK(diagnostics.list().empty());
   }
   std::filesystem::current_path(before);
+}
+
+TEST_CASE("What is no file in a folder of pipelines is no pipeline, and nothing waits for it") {
+  const testing::TemporaryFolder made;
+  const std::string folder = std::string(made.path()) + "/";
+  std::filesystem::create_directories(folder + "parts");
+  for (const char* name : {"pipe.toml", "parts/pipe.toml"}) REQUIRE(::mkfifo((folder + name).c_str(), 0600) == 0);
+  const Variable path("SLUICE_PIPELINE_PATH", made.path());
+  for (const std::filesystem::path& file : shipped_pipelines()) CHECK(file != folder + "pipe.toml");
+  Diagnostics diagnostics;
+  CHECK(find_pipeline("pipe", diagnostics).empty());
+  CHECK(find_fragment("pipe", folder + "from.toml", diagnostics, {}).empty());
+  CHECK(diagnostics.list().size() == 2);
 }

@@ -65,8 +65,11 @@ TEST_CASE("what is no line of bedMethyl is refused with the reason") {
   CHECK(problem_of(with(0, "")) == "there is no contig");
   CHECK(problem_of(with(1, "-5")) == "the position can't be '-5'");
   CHECK(problem_of(with(5, "x")) == "the strand can't be 'x'");
-  CHECK(problem_of(with(11, "1099511627776")).empty());
+  CHECK(problem_of(with(14, "1099511627776")).empty());
   CHECK(problem_of(with(11, "1099511627777")) == "a count can't be '1099511627777'");  // sums of such could be none
+  CHECK(problem_of(with(11, "5")) == "the coverage is 7, and the calls (modified, canonical, other) are 8");
+  CHECK(problem_of(with(9, "6")) == "the coverage is 6, and the calls (modified, canonical, other) are 7");
+  CHECK(problem_of(with(9, "x")) == "the coverage can't be 'x'");
   CHECK(problem_of(with(17, "9.5")) == "a count can't be '9.5'");
   CHECK(problem_of(with(11, "99999999999999999999")) == "a count can't be '99999999999999999999'");
   CHECK(problem_of(with(1, "0")).empty());
@@ -81,6 +84,7 @@ TEST_CASE("headings are left out, and contigs whose names begin like one are not
   const testing::TemporaryFolder folder;
   const std::string path = folder.path() + "/sites.bed", line = std::string(tabs).substr(5);
   std::ofstream(path) << "track name=x\nbrowser position x\n"
+                      << "chrom\tchromStart\tchromEnd\tname\tscore\n"  // modkit pileup --header
                       << "tracker1" << line << "\nbrowser2" << line << "\n";
   const testing::Result result = read({{"path", path}});
   REQUIRE_MESSAGE(result.ok(), result.message);

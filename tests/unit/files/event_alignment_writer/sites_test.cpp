@@ -255,6 +255,16 @@ TEST_CASE("no more than the first 1,001 reads of a contig are m6anet's, and a si
   CHECK(all.files.at("b").find(",1001\n") != std::string::npos);
   const char* warning = "no DRACH site has the 20 reads that m6anet asks for";
   CHECK_FALSE(all.logged(warning));
+  // On a genome half of the reads are left out.
+  const char* antisense = "alignments are to the reverse strand";
+  const std::size_t tenth = reads.size() / 10;
+  for (std::size_t i = 1; i < tenth; ++i) reads[i].is_reverse = true;
+  CHECK_FALSE(written(reads).logged(antisense));
+  reads[tenth].is_reverse = true;
+  const std::string said = std::to_string(tenth) + " of " + std::to_string(reads.size()) + " " + antisense;
+  CHECK(written(reads).logged(said + ", and m6anet and xpore leave them out"));
+  CHECK(run("event_alignment_nanocompore", {made::batch(reads)}).with({{"output", "x.db"}}).run().logged(said));
+  for (made::Read& read : reads) read.is_reverse = false;
   reads.resize(19);
   const auto few = written(reads);
   CHECK(few.files.at("a").empty());

@@ -41,6 +41,9 @@ TEST_CASE("records with all bases carry the tags as they are, those with a part 
 
 TEST_CASE("what an alignment says of itself is not carried") {
   CHECK(carried("NM:i:3\tRG:Z:x\tMD:Z:5\tSA:Z:y\tts:i:40\tAS:i:5\trl:i:9\tNH:i:1\tcs:Z:x", whole) == "\tRG:Z:x\tts:i:40");
+  CHECK(carried("ts:A:+\tds:Z::5\tts:i:40\tts:A:-\tRG:Z:x\tts:A:+", whole) == "\tts:i:40\tRG:Z:x");
+  CHECK(carried("ts:A:+", whole).empty());
+  CHECK(carried("ts:A:+", part).empty());
   CHECK(carried("RG:Z:x\tBC:Z:y", whole, 0, ReadGroupTag::replaced) == "\tBC:Z:y");
 }
 

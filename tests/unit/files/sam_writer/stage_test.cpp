@@ -147,7 +147,8 @@ TEST_CASE("the header names contigs, read group and program") {
   CHECK(header("").ends_with("\tCL:sluice run map\n"));
   CHECK(header("x").starts_with(contigs + "@RG\tID:x\n@PG"));
   CHECK(header("@RG\\tID:x\\tSM:y").starts_with(contigs + "@RG\tID:x\tSM:y\n@PG"));
-  CHECK_THROWS(parse_read_group("@RG\\tSM:y"));
+  for (const char* wrong : {"@RG\\tSM:y", "@RG", "@RG\\tID:", "@RG\\tID:x\\tID:y", "@RGx\\tID:y", "@PG\\tID:x", "@RG\\tID:x\n"})
+    CHECK_THROWS(parse_read_group(wrong));
 }
 
 TEST_CASE("reads with an alignment are mapped, others are not") {

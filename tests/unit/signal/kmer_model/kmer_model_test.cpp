@@ -197,6 +197,26 @@ TEST_CASE("a methylation model from a file is refused for a signal file of RNA, 
   CHECK(load({{"path", path}, {"alphabet", "methylation"}}).batch().view().attribute("pore").empty());
 }
 
+TEST_CASE("a model of another kit than the reads is warned of") {
+  const TemporaryFolder folder;
+  const std::string path = folder.path() + "/a.model";
+  const auto said = [&](const std::string& kit, const char* chemistry, const char* pore) {
+    std::ofstream(path) << "#kit\t" << kit << "\n" << model_text(3, Alphabet::nucleotide);
+    const auto signal = BatchBuilder("signal_file", 0).attribute("chemistry", chemistry).build();
+    return run_stage<KmerModelResource>().with({{"path", path}, {"pore", pore}}).resource("signal", signal).run().logged("do they belong together?");
+  };
+  CHECK(said("r9.4_70bps", "rna_004", "auto"));
+  CHECK(said("r9.4_450bps", "rna_004", "auto"));
+  CHECK(said("r9.4_450bps", "dna_r10", "auto"));
+  CHECK(said("rna004_130bps", "rna_r9", "auto"));
+  CHECK(said("r10.4.1_400bps", "dna_r9", "auto"));
+  CHECK(said("r9.4_450bps", "dna_r9", "r10"));
+  CHECK_FALSE(said("r9.4_450bps", "dna_r9", "auto"));
+  CHECK_FALSE(said("r9.4_70bps", "rna_r9", "auto"));
+  CHECK_FALSE(said("none", "rna_r9", "auto"));
+  CHECK_FALSE(said("r9.4_450bps", "dna_r10_3", "auto"));  // no pore that is known
+}
+
 TEST_CASE("a synthetic methylation model keeps unmethylated k-mers and warns") {
   const TemporaryFolder folder;
   std::ofstream(folder.path() + "/a.model") << model_text(3, Alphabet::nucleotide);
