@@ -23,6 +23,7 @@ judged=(
   "two haplotypes, 0.5 %|seed=216 haplotypes=2" "two haplotypes, 30-fold|seed=217 haplotypes=2 coverage=30" "two haplotypes, 12 % errors in runs|seed=218 haplotypes=2 runs=1 errors=120000"
   "two haplotypes, 0.1 %|seed=219 haplotypes=2 difference=1000"
   "two copies, 99 %|seed=220 copies=2" "five copies, 99 %|seed=221 copies=5" "five copies, 99 %, errors in runs|seed=222 copies=5 runs=1"
+  "15 % errors in runs|seed=223 runs=1 errors=150000" "20 % errors|seed=224 errors=200000" "20 % errors in runs|seed=225 runs=1 errors=200000"
 )
 case $which in chosen) sets=("${chosen[@]}") ;; judged) sets=("${judged[@]}") ;; *) sets=("${chosen[@]}" "${judged[@]}") ;; esac
 

@@ -127,6 +127,34 @@ done
 correct --reads reads.fq --overlaps shuffled.paf --overlap-directions as_given --threads 2 --output now.fa && cmp now.fa corrected.fa || fail "the order of the overlaps counts"
 echo "the same bytes from overlaps in a file, in one direction or two, in any order"
 
+# ---- how a read is cut follows from how alike it is to those over it: named, the same bytes as the options that it stands for, however the run goes
+"$sluice" run correct --reads reads.fq --k 11 --output now.fa 2>summary && cmp now.fa corrected.fa || fail "--k 11 gives other bytes for reads of 8 % errors"
+grep -q "reads cut by 11-mers into pieces of 300 0 (0.00 %)" summary || fail "reads of 8 % errors are noisy ones: $(cat summary)"
+correct --reads reads.fq --k 11 --piece-length 100 --output now.fa && cmp now.fa corrected.fa || fail "the defaults are not 11 and 100"
+noisy=(6 6000 50 3000 200000)
+"$make_test_input" noisy_reads "${noisy[@]}" >noisy.fq
+"$sluice" run correct --reads noisy.fq --output noisy.fa --report noisy.json 2>summary
+grep -q "identity of overlaps .*(6[0-9].\|7[0-4]." summary && grep -q "reads cut by 8-mers into pieces of 300 .*(100.00 %)" summary ||
+  fail "reads of 20 % errors: $(cat summary)"
+grep -q '"reads cut by 8-mers into pieces of 300"' noisy.json || fail "the report does not say how reads were cut"
+grep -q "corrected bases .*%" summary || fail "no share of corrected bases: $(cat summary)"
+correct --reads noisy.fq --k 8 --piece-length 300 --output now.fa && cmp now.fa noisy.fa || fail "noisy reads are not cut by 8-mers into pieces of 300"
+correct --reads noisy.fq --piece-length 100 --output now.fa && ! cmp -s now.fa noisy.fa || fail "--piece-length is not heeded"
+for option in "--threads 1" "--threads 7" "--batch-work 1" "--executor serial" "--reads-in-memory 0"; do
+  # shellcheck disable=SC2086
+  correct --reads noisy.fq --output now.fa $option
+  cmp now.fa noisy.fa || fail "noisy reads: $option gives other bytes"
+done
+# Each read is cut as if the others were not there, so also in shards, and beside reads of another kind.
+for shard in 1 2; do correct --reads noisy.fq --shard $shard/2 --output part.$shard.fa; done
+cat part.1.fa part.2.fa | cmp - noisy.fa || fail "noisy reads: two shards give other bytes"
+cat reads.fq <(sed '1~4s/^@/@noisy_/' noisy.fq) >both.fq
+correct --reads both.fq --output both.fa
+[ "$(head -160 both.fa | cksum)" = "$(cksum <corrected.fa)" ] || fail "noisy reads change how others are cut"
+[ "$(tail -n +161 both.fa | sed 's/^>noisy_/>/' | cksum)" = "$(cksum <noisy.fa)" ] || fail "other reads change how noisy reads are cut"
+correct --reads - --output now.fa <noisy.fq && cmp now.fa noisy.fa || fail "noisy reads from a pipe give other bytes"
+echo "how reads are cut"
+
 # ---- what is not corrected
 random_read() { "$make_test_input" noisy_reads 99 3000 1 1500 0 | sed '1s/.*/@alone/'; }
 { cat reads.fq; random_read; printf '@short\nACGTNacgtn\n+\n::::::::::\n'; } >more.fq
@@ -190,6 +218,18 @@ else
   else
     echo "SKIPPED: no minimap2, so corrected real reads were not mapped"
   fi
+fi
+if [ ! -e "$shared/data/lambda_ont_real/sample_reads.fastq.gz" ]; then
+  echo "SKIPPED: no $shared/data/lambda_ont_real"
+elif ! command -v minimap2 >/dev/null; then
+  echo "SKIPPED: no minimap2, so corrected reads of lambda were not mapped"
+else
+  # Of 20 % errors: identity is minimap2's matches over columns; racon -f leaves 97.12 %.
+  correct --reads "$shared/data/lambda_ont_real/sample_reads.fastq.gz" --output lambda.fa
+  matches=$(minimap2 -t 1 -cx map-ont --secondary=no "$shared/data/lambda_ont_real/sample_reference.fasta.gz" lambda.fa 2>/dev/null |
+    awk '{ matches += $10; columns += $11 } END { printf "%d\n", 100000 * matches / columns }')
+  [ "$matches" -ge 97120 ] || fail "real reads of lambda: of 100,000 columns $matches match"
+  echo "real reads of lambda: of 100,000 columns $matches match"
 fi
 if [ -n "$data" ]; then
   correct --reads "$data/correct.fq" --output large.fa

@@ -11,14 +11,14 @@ namespace {
 // Cells of the largest stretch between two anchors that is aligned: about 2,000 bases of both sequences, 1 MB of traces.
 constexpr std::int64_t max_cells = std::int64_t{1} << 22;
 
-std::int32_t allowed_differences(std::int32_t letters) { return 3 + 35 * letters / 100; }
 // Letters of the read beside `letters` of the template.
 std::int32_t enough(std::int32_t letters) { return letters + letters / 3 + 10; }
 
 class Places {
  public:
-  Places(const PackedBases& template_bases, const PackedBases& read, std::span<const Anchor> anchors, BorderWorkspace& workspace)
-      : template_(template_bases), read_(read), anchors_(anchors), workspace_(workspace) {}
+  Places(const PackedBases& template_bases, const PackedBases& read, std::span<const Anchor> anchors, std::int32_t differences_pct,
+         BorderWorkspace& workspace)
+      : template_(template_bases), read_(read), anchors_(anchors), differences_pct_(differences_pct), workspace_(workspace) {}
 
   // Borders must come ascending.
   std::int32_t find(std::int32_t border) {
@@ -30,6 +30,7 @@ class Places {
   }
 
  private:
+  std::int32_t allowed_differences(std::int32_t letters) const { return 3 + differences_pct_ * letters / 100; }
   // This and the next are valid until their next call.
   std::string_view of_template(std::int32_t begin, std::int32_t end) const {
     template_.letters(begin, end, workspace_.of_template);
@@ -110,6 +111,7 @@ class Places {
 
   const PackedBases &template_, &read_;
   std::span<const Anchor> anchors_;
+  std::int32_t differences_pct_;
   BorderWorkspace& workspace_;
   std::size_t next_ = 0;
   std::size_t aligned_ = 0;  // the anchor behind the aligned stretch; 0: none is
@@ -121,10 +123,11 @@ class Places {
 }  // namespace
 
 void find_border_places(std::span<const std::int32_t> borders, const PackedBases& template_bases, const PackedBases& read,
-                        std::span<const Anchor> anchors, BorderWorkspace& workspace, std::vector<std::int32_t>& places) {
+                        std::span<const Anchor> anchors, std::int32_t differences_pct, BorderWorkspace& workspace,
+                        std::vector<std::int32_t>& places) {
   places.assign(borders.size(), unknown_place);
   if (anchors.empty()) return;
-  Places finder(template_bases, read, anchors, workspace);
+  Places finder(template_bases, read, anchors, differences_pct, workspace);
   for (std::size_t i = 0; i < borders.size(); ++i) places[i] = finder.find(borders[i]);
 }
 

@@ -26,9 +26,9 @@ struct BorderWorkspace {
 inline constexpr std::int32_t max_end_stretch = 100;
 
 // Replaces `places`: per border (ascending) the read's base that follows it, unknown_place where the read does not reach or differs too much: by more
-// than 35 % and 3 of the letters of a stretch. Bases that the read has and the template lacks at a border belong to the piece behind it.
+// than differences_pct % and 3 of the letters of a stretch. Bases that the read has and the template lacks at a border belong to the piece behind it.
 inline constexpr std::int32_t unknown_place = -1;
 void find_border_places(std::span<const std::int32_t> borders, const PackedBases& template_bases, const PackedBases& read,
-                        std::span<const Anchor> anchors, BorderWorkspace& workspace, std::vector<std::int32_t>& places);
+                        std::span<const Anchor> anchors, std::int32_t differences_pct, BorderWorkspace& workspace, std::vector<std::int32_t>& places);
 
 }  // namespace sluice::read_correction

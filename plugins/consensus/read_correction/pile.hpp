@@ -6,32 +6,34 @@
 // differences that README.md gives reasons for.
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "read_correction/border_places.hpp"
 #include "read_correction/piece_borders.hpp"
+#include "read_correction/pile_identity.hpp"
 #include "read_correction/read_anchors.hpp"
 #include "read_correction/template_kmers.hpp"
 
 namespace sluice::read_correction {
 
 struct PileParameters {
-  std::int32_t piece_length = 100;
-  std::int32_t k = 11;
-  std::int32_t margin = 4;       // of an anchor to both sides of a border
-  std::int32_t min_layers = 2;   // pieces with fewer are not given
-  std::int32_t max_layers = 40;  // the reads most alike are taken
+  std::optional<std::int32_t> piece_length, k;  // without: by the identity of each pile (choose_cut())
+  std::int32_t margin = 4;                      // of an anchor to both sides of a border
+  std::int32_t min_layers = 2;                  // pieces with fewer are not given
+  std::int32_t max_layers = 40;                 // the reads most alike are taken
 };
 
-// A read of a pile in the template's orientation: the part that overlaps, and up to some 140 bases of it beyond both ends.
+// A read of a pile in the template's orientation: the part that overlaps, and up to some 1,340 bases of it beyond both ends.
 struct PileRead {
   const PackedBases* bases = nullptr;  // outlives the cutting
   OverlapPlace place;                  // on the template and in `bases`
 };
 
-// How far bases beyond an overlap's ends are looked at: mappers end it at the last seed, CONSENT goes on as this does.
-inline constexpr std::int32_t overlap_reach = 100;
+// How far bases beyond an overlap's ends are looked at: mappers end it at the last seed, CONSENT goes on as this does. Of noisy reads the last seed
+// is often some hundred bases away from where a read ends.
+inline constexpr std::int32_t overlap_reach = 1000;
 // Bases of a read to fetch for `bases_of_template` more of the template.
 constexpr std::int64_t reach_on_read(std::int64_t bases_of_template) { return bases_of_template + bases_of_template / 3 + 10; }
 
@@ -58,6 +60,8 @@ class PileCutter {
   // In the order in which a consensus should take them: the reads most alike first, as fewer differences come before more; of equal ones the first.
   std::span<const PieceLayer> layers() const { return layers_; }
   std::int64_t unanchored() const { return unanchored_; }
+  // Of some of the reads and the template.
+  const OverlapIdentity& identity() const { return identity_; }
 
  private:
   // A read's share of anchored letters, and where its border places begin.
@@ -66,7 +70,14 @@ class PileCutter {
     std::int64_t letters_anchored = 0, letters = 1;
   };
 
+  void anchor_reads(const PackedBases& template_bases, std::span<const PileRead> reads);
+  std::span<const Anchor> anchors_of(std::size_t read) const;
+  void measure_identity(const PackedBases& template_bases, std::span<const PileRead> reads);
+
   PileParameters parameters_;
+  IdentityMeasure identity_measure_;
+  OverlapIdentity identity_;
+  PileCut cut_by_;
   TemplateKmers kmers_;
   AnchorWorkspace anchor_workspace_;
   BorderWorkspace border_workspace_;

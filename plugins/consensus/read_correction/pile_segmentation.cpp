@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <sluice/result_figures.hpp>
 
 #include "read_correction/pile_columns.hpp"
 
@@ -12,6 +13,9 @@ namespace {
 
 // Memory of a workspace that one huge pile has blown up is not kept.
 constexpr std::size_t kept_bytes = std::size_t{32} << 20U;
+
+constexpr Figure identity_of_overlaps{0, FigureKind::share, "identity of overlaps", "base",
+                                      "bases of reads that overlapping ones have, too: of a stretch of up to six overlaps of each read"};
 
 double overlapping_bases(std::span<const std::int32_t> begin, std::span<const std::int32_t> end) {
   double bases = 0;
@@ -24,12 +28,16 @@ double overlapping_bases(std::span<const std::int32_t> begin, std::span<const st
 void PileSegmentation::describe(Describe<PileSegmentation>& d) {
   d.id("pile_segmentation").summary("cuts a read and the reads that overlap it into pieces between shared anchors").map("pile").work_unit("base");
   d.doc(
-      "Each query is anchored to the target by chained k-mers, which also reach up to 100 bases beyond the overlap's ends; the target is cut into "
+      "Each query is anchored to the target by chained k-mers, which also reach up to 1,000 bases beyond the overlap's ends; the target is cut into "
       "pieces at places where most queries have an anchor, and each query's share of a piece (a layer) is found from its anchors, or by an alignment "
       "between two of them. The layers of a piece are given with the most similar queries first. Pieces with fewer than min_layers layers are not "
       "given. Reads are fetched as they are needed.");
-  d.option("piece_length", &Parameters::piece_length, "mean length of a piece; none is longer than one and a half").range(10, 100000).unit("bases");
-  d.option("k", &Parameters::k, "bases of a k-mer").range(5, 15);
+  d.option("piece_length", &Parameters::piece_length,
+           "mean length of a piece; none is longer than one and a half; without it 100, and 300 of reads that are alike to those over them in less "
+           "than 75 %")
+      .range(10, 100000)
+      .unit("bases");
+  d.option("k", &Parameters::k, "bases of a k-mer; without it 11, and 8 of such reads").range(5, 15);
   d.option("margin", &Parameters::margin, "an anchor supports places with this many of its bases to both sides").range(0, 100).unit("bases");
   d.option("min_layers", &Parameters::min_layers, "pieces with fewer layers are left as they are (CONSENT: minSupport)").range(1, 1000);
   d.option("max_layers", &Parameters::max_layers, "layers of a piece; the overlaps with most matches are used (CONSENT: maxSupport)").range(1, 1000);
@@ -42,11 +50,14 @@ void PileSegmentation::describe(Describe<PileSegmentation>& d) {
 }
 
 PileSegmentation::PileSegmentation(const Setup& setup, const Parameters& p) : reads_(setup.resource("reads")) {
-  parameters_ = {.piece_length = static_cast<std::int32_t>(p.piece_length),
-                 .k = static_cast<std::int32_t>(p.k),
+  const auto given = [](const std::optional<std::int64_t>& value) { return value ? std::optional(static_cast<std::int32_t>(*value)) : std::nullopt; };
+  parameters_ = {.piece_length = given(p.piece_length),
+                 .k = given(p.k),
                  .margin = static_cast<std::int32_t>(p.margin),
                  .min_layers = static_cast<std::int32_t>(p.min_layers),
                  .max_layers = static_cast<std::int32_t>(p.max_layers)};
+  const PileCut of_noisy = choose_cut(true, parameters_.k, parameters_.piece_length);
+  title_of_noisy_ = "reads cut by " + std::to_string(of_noisy.k) + "-mers into pieces of " + std::to_string(of_noisy.piece_length);
 }
 
 Estimate PileSegmentation::estimate(const Batch& in) const {
@@ -59,7 +70,7 @@ Estimate PileSegmentation::estimate(const Batch& in) const {
     e.largest_row_work = std::max(e.largest_row_work, work);
   }
   // 17 bytes a layer; the queries' bases, of 2 bits, and what is made of them.
-  e.output_bytes = static_cast<std::uint64_t>(e.work * 17 / parameters_.piece_length);
+  e.output_bytes = static_cast<std::uint64_t>(e.work * 17 / parameters_.piece_length.value_or(PileCut{}.piece_length));
   e.scratch_bytes = static_cast<std::uint64_t>(e.largest_row_work);
   return e;
 }
@@ -86,6 +97,7 @@ void PileSegmentation::process(const Call& call, const Batch& in, Output& out) {
   double unanchored = 0;
   for (const Pieces& pieces : results) unanchored += static_cast<double>(pieces.unanchored);
   if (unanchored > 0) call.count("overlaps without anchors", unanchored);
+  give_figures(call, results);
 
   const Buffer pieces = out.offsets([&](std::int64_t row) { return results[static_cast<std::size_t>(row)].begin.size(); });
   const Buffer layers = out.offsets([&](std::int64_t row) { return results[static_cast<std::size_t>(row)].query.size(); });
@@ -100,6 +112,28 @@ void PileSegmentation::process(const Call& call, const Batch& in, Output& out) {
   give("layer_query_start", layers, &Pieces::query_begin);
   give("layer_query_end", layers, &Pieces::query_end);
   give("layer_is_reverse", layers, &Pieces::is_reverse);
+}
+
+// Described in every call: a stage that has no state has no end.
+void PileSegmentation::give_figures(const Call& call, const std::vector<Pieces>& results) const {
+  const Figure noisy_reads{1, FigureKind::share, title_of_noisy_.c_str(), "read",
+                           "reads that are like those that overlap them in less than 75 % of their bases, where k or piece_length is not given"};
+  OverlapIdentity identity;
+  std::uint64_t measured = 0, noisy = 0;
+  for (const Pieces& pieces : results) {
+    identity += pieces.identity;
+    measured += pieces.identity.letters > 0 ? 1 : 0;
+    noisy += pieces.identity.is_noisy() ? 1 : 0;
+  }
+  ResultFigures figures;
+  figures.describe(identity_of_overlaps);
+  figures.add_share(identity_of_overlaps, static_cast<std::uint64_t>(std::max<std::int64_t>(identity.letters - identity.differences, 0)),
+                    static_cast<std::uint64_t>(identity.letters));
+  if (!parameters_.k || !parameters_.piece_length) {
+    figures.describe(noisy_reads);
+    figures.add_share(noisy_reads, noisy, measured);
+  }
+  figures.give(call);
 }
 
 // False: it is not one of pile_collection's.
@@ -157,6 +191,7 @@ void PileSegmentation::fetch_reads(std::int64_t length, Workspace& workspace) co
 
 void PileSegmentation::list_pieces(const Workspace& workspace, Pieces& result) {
   result.unanchored = workspace.cutter->unanchored();
+  result.identity = workspace.cutter->identity();
   const auto layers = workspace.cutter->layers();
   for (const Piece& piece : workspace.cutter->pieces()) {
     result.begin.push_back(piece.begin);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPDX-FileCopyrightText: The sluice authors
 #pragma once
+#include <optional>
 #include <sluice/sequence_store.hpp>
 #include <sluice/stage.hpp>
 #include <vector>
@@ -16,7 +17,8 @@ class PileSegmentation {
  public:
   enum class Reason : std::uint32_t { bad_pile };
   struct Parameters {
-    std::int64_t piece_length = 100, k = 11, margin = 4, min_layers = 2, max_layers = 40;
+    std::optional<std::int64_t> piece_length, k;
+    std::int64_t margin = 4, min_layers = 2, max_layers = 40;
   };
   static void describe(Describe<PileSegmentation>& d);
   PileSegmentation(const Setup& setup, const Parameters& p);
@@ -31,6 +33,7 @@ class PileSegmentation {
     std::vector<std::int32_t> query_begin, query_end;
     std::vector<std::uint8_t> is_reverse;
     std::int64_t unanchored = 0;
+    OverlapIdentity identity;
   };
   // Bases [begin, end) of a read.
   struct Fetched {
@@ -51,9 +54,11 @@ class PileSegmentation {
   void cut_pile(std::int64_t target, Workspace& workspace, Pieces& result) const;
   void fetch_reads(std::int64_t length, Workspace& workspace) const;
   static void list_pieces(const Workspace& workspace, Pieces& result);
+  void give_figures(const Call& call, const std::vector<Pieces>& results) const;
 
   SequenceStoreView reads_;
   PileParameters parameters_;
+  std::string title_of_noisy_;  // of the figure: how noisy reads are cut
   Workspaces<Workspace> workspaces_;
 };
 

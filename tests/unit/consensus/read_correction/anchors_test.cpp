@@ -272,8 +272,24 @@ TEST_CASE("borders are found on a read where its bases belong, between anchors a
   BorderWorkspace workspace;
   std::vector<std::int32_t> places;
   find_border_places(std::vector<std::int32_t>{0, 20, 100, 280, 290, 320, 500, 640, 960, 970, 1000}, PackedBases(bases), PackedBases(read), anchors,
-                     workspace, places);
+                     35, workspace, places);
   CHECK(places == std::vector<std::int32_t>{0, 20, 100, 280, 290, 321, 501, 631, 951, 961, 991});
+}
+
+TEST_CASE("how much a read may differ where a border is looked for") {
+  std::mt19937 random(18);
+  const std::string bases = simulated_reads::random_bases(300, random);
+  std::string read = bases;
+  for (std::size_t i = 100; i < 200; ++i)
+    if (i % 5 < 2) read[i] = read[i] == 'A' ? 'C' : 'A';
+  const std::vector<Anchor> anchors = {{0, 0, 100}, {200, 200, 100}};
+  BorderWorkspace workspace;
+  std::vector<std::int32_t> places;
+  // Some 37 of 100 letters, as some of those that were replaced find another one.
+  for (const auto& [differences_pct, place] : {std::pair(25, -1), std::pair(45, 150)}) {
+    find_border_places(std::vector<std::int32_t>{150}, PackedBases(bases), PackedBases(read), anchors, differences_pct, workspace, places);
+    CHECK(places.front() == place);
+  }
 }
 
 TEST_CASE("borders that a read does not reach, or where it is another sequence, are unknown") {
@@ -285,9 +301,9 @@ TEST_CASE("borders that a read does not reach, or where it is another sequence, 
   const std::vector<Anchor> anchors = {{210, 10, 190}, {500, 300, 190}};
   BorderWorkspace workspace;
   std::vector<std::int32_t> places;
-  find_border_places(std::vector<std::int32_t>{0, 150, 200, 300, 450, 600, 700, 710, 1000}, PackedBases(bases), PackedBases(read), anchors, workspace,
-                     places);
+  find_border_places(std::vector<std::int32_t>{0, 150, 200, 300, 450, 600, 700, 710, 1000}, PackedBases(bases), PackedBases(read), anchors, 35,
+                     workspace, places);
   CHECK(places == std::vector<std::int32_t>{-1, -1, 0, 100, -1, 400, 500, -1, -1});
-  find_border_places(std::vector<std::int32_t>{0, 1000}, PackedBases(bases), PackedBases(read), {}, workspace, places);
+  find_border_places(std::vector<std::int32_t>{0, 1000}, PackedBases(bases), PackedBases(read), {}, 35, workspace, places);
   CHECK(places == std::vector<std::int32_t>{-1, -1});
 }

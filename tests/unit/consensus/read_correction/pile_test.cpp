@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 
 #include "read_correction/overlap_selection.hpp"
+#include "read_correction/pile_identity.hpp"
 #include "unit/consensus/read_correction/simulated_reads.hpp"
 
 using namespace sluice::read_correction;
@@ -50,6 +51,89 @@ TEST_CASE("overlaps are followed beyond their ends to the end of the template") 
   CHECK(cutter.pieces().back().end == 1000);
   CHECK(cutter.layers()[cutter.pieces().front().first_layer].begin == 140);
   CHECK(cutter.layers()[cutter.pieces().back().first_layer].end == 1140);
+}
+
+TEST_CASE("of noisy reads overlaps end far before the reads do") {
+  std::mt19937 random(15);
+  const std::string bases = simulated_reads::random_bases(3000, random);
+  const PackedBases read(bases);
+  std::vector<PileRead> reads(3, {&read, {1000, 2000, 1000, 2000}});
+  PileCutter cutter({});
+  cutter.cut(read, reads);
+  REQUIRE_FALSE(cutter.pieces().empty());
+  CHECK(cutter.pieces().front().begin == 0);
+  CHECK(cutter.pieces().back().end == 3000);
+  // No further than 1,000 bases, and 100 behind the last anchor.
+  reads.assign(3, {&read, {1300, 1700, 1300, 1700}});
+  cutter.cut(read, reads);
+  REQUIRE_FALSE(cutter.pieces().empty());
+  CHECK(cutter.pieces().front().begin >= 200);
+  CHECK(cutter.pieces().front().begin < 300);
+}
+
+TEST_CASE("how a pile is cut") {
+  CHECK_FALSE(OverlapIdentity{}.is_noisy());
+  CHECK_FALSE(OverlapIdentity{25, 100}.is_noisy());
+  CHECK(OverlapIdentity{251, 1000}.is_noisy());
+  CHECK(choose_cut(false, {}, {}) == PileCut{.k = 11, .piece_length = 100, .differences_pct = 35});
+  CHECK(choose_cut(true, {}, {}) == PileCut{.k = 8, .piece_length = 300, .differences_pct = 50});
+  CHECK(choose_cut(true, 12, {}) == PileCut{.k = 12, .piece_length = 300, .differences_pct = 50});
+  CHECK(choose_cut(false, {}, 70) == PileCut{.k = 11, .piece_length = 70, .differences_pct = 35});
+  const auto looked_at = [](std::size_t all) {
+    std::vector<std::size_t> reads;
+    for (std::size_t i = 0; i < IdentityMeasure::reads; ++i) reads.push_back(IdentityMeasure::chosen(i, all));
+    return reads;
+  };
+  CHECK(looked_at(1) == std::vector<std::size_t>{0, 0, 0, 0, 0, 0});
+  CHECK(looked_at(8) == std::vector<std::size_t>{0, 1, 2, 4, 5, 6});
+  CHECK(looked_at(60) == std::vector<std::size_t>{0, 10, 20, 30, 40, 50});
+}
+
+TEST_CASE("the identity of an overlap is that of a stretch in its middle, between two anchors") {
+  std::mt19937 random(16);
+  const std::string letters = simulated_reads::random_bases(4200, random);
+  std::string other = letters;
+  for (std::size_t i = 0; i < other.size(); i += 100) other[i] = other[i] == 'A' ? 'C' : 'A';
+  const PackedBases bases(letters), read(other);
+  std::vector<Anchor> anchors;
+  for (std::int32_t i = 0; i < 30; ++i) anchors.push_back({100 * i + 5, 100 * i + 5, 9});
+  IdentityMeasure measure;
+  const auto measured = [&](const OverlapPlace& place, std::span<const Anchor> by) {
+    OverlapIdentity sum{1, 10};
+    measure.add(bases, read, place, by, sum);
+    return std::pair(sum.differences - 1, sum.letters - 10);
+  };
+  using Sum = std::pair<std::int64_t, std::int64_t>;
+  CHECK(measured({0, 3000, 0, 3000}, anchors) == Sum{9, 891});        // from 1,014 to 1,905
+  CHECK(measured({1000, 1200, 1000, 1200}, anchors) == Sum{9, 891});  // from 614
+  CHECK(measured({0, 20, 0, 20}, anchors) == Sum{5, 500});            // from 5 to the first one behind 410
+  CHECK(measured({4000, 4200, 4000, 4200}, anchors) == Sum{0, 0});    // there is none
+  CHECK(measured({0, 3000, 0, 3000}, {}) == Sum{0, 0});
+  CHECK(measured({0, 3000, 0, 3000}, std::vector<Anchor>{{0, 0, 3000}}) == Sum{8, 800});
+  CHECK(measured({0, 3000, 0, 3000}, std::vector<Anchor>{{5, 5, 9}, {3014, 3014, 9}}) == Sum{30, 3000});
+  CHECK(measured({0, 3000, 0, 3000}, std::vector<Anchor>{{5, 5, 9}, {3015, 3015, 9}}) == Sum{0, 0});
+}
+
+TEST_CASE("noisy piles are cut into longer pieces, unless their length is given") {
+  std::mt19937 random(17);
+  const std::string letters = simulated_reads::random_bases(6000, random);
+  const auto pieces = [&](double errors, const PileParameters& parameters) {
+    const PackedBases noisy(simulated_reads::noisy_copy(letters, errors, random));
+    std::vector<PackedBases> bases;
+    for (int i = 0; i < 6; ++i) bases.emplace_back(simulated_reads::noisy_copy(letters, errors, random));
+    std::vector<PileRead> reads;
+    for (const PackedBases& read : bases) reads.push_back(whole(noisy, read));
+    PileCutter cutter(parameters);
+    cutter.cut(noisy, reads);
+    CHECK(cutter.identity().letters > 6 * 700);
+    CHECK(cutter.identity().is_noisy() == (errors > 0.15));
+    return cutter.pieces().size();
+  };
+  CHECK(pieces(0.08, {}) > 50);
+  CHECK(pieces(0.2, {}) < 25);
+  CHECK(pieces(0.2, {}) > 15);
+  CHECK(pieces(0.2, {.piece_length = 100}) > 50);
+  CHECK(pieces(0.08, {.piece_length = 300}) < 25);
 }
 
 TEST_CASE("the most similar reads come first, and no more than max_layers") {

@@ -386,6 +386,27 @@ TEST_CASE("the identity with overlapping reads is that of the windows counted on
   CHECK(share(0) < share(1) - 0.04);
 }
 
+TEST_CASE("how alike reads are, and how many are cut as noisy ones, is counted") {
+  const TestBatch store = of_file(Reads().fasta, "sequence_store");
+  const auto counted = [&](const ParameterTexts& parameters) { return run_on("pile_segmentation", good_piles(store), store, parameters).counters; };
+  const auto counter = [](const auto& counters, const char* figure, const char* what) {
+    return counters.at(std::string("\x1F") + figure + "\x1F" + what);
+  };
+  // Three overlaps of reads without errors.
+  const auto counters = counted({});
+  CHECK(counter(counters, "00", "part") == counter(counters, "00", "whole"));
+  CHECK(counter(counters, "00", "whole") > 800);
+  CHECK(counter(counters, "01", "part") == 0);
+  CHECK(counter(counters, "01", "whole") == 2);
+  const auto has_title = [](const auto& of, const std::string& title) {
+    return std::any_of(of.begin(), of.end(), [&](const auto& entry) { return entry.first.find(title) != std::string::npos; });
+  };
+  CHECK(has_title(counters, "reads cut by 8-mers into pieces of 300"));
+  CHECK(has_title(counted({{"k", 12}}), "reads cut by 12-mers into pieces of 300"));
+  CHECK(has_title(counted({{"piece_length", 70}}), "reads cut by 8-mers into pieces of 70"));
+  CHECK_FALSE(has_title(counted({{"k", 12}, {"piece_length", 70}}), "reads cut by"));
+}
+
 TEST_CASE("sequences that have a base of the consensus are counted, and fail with it where they do not fit") {
   const auto batch = BatchBuilder("window", 4)
                          .text("sequences", {"ACGTACGTACTTAT", "ACGTACGT", "", "ACGT"})
