@@ -86,6 +86,25 @@ TEST_CASE("a byte order mark is no part of the first line") {
   }
 }
 
+TEST_CASE("a line that does not end is not read until memory ends") {
+  const sluice::testing::TemporaryFolder folder;
+  for (const char* mode : {"wg", "wu"}) {
+    const std::string path = written(folder, mode, "one\n" + std::string(300'000, 'x') + "\nthree\n", mode);
+    TextLines whole({path}, 300'000);
+    while (whole.next()) continue;
+    CHECK(whole.number() == 3);
+    TextLines lines({path, "BED file"}, 100'000);
+    REQUIRE(lines.next());
+    std::string said;
+    try {
+      lines.next();
+    } catch (const sluice::Failure& failure) {
+      said = failure.what();
+    }
+    CHECK(said.find("line 2: it has more than 100000 bytes") != std::string::npos);
+  }
+}
+
 TEST_CASE("what is missing or cut is a failure that names the file") {
   const sluice::testing::TemporaryFolder folder;
   CHECK(problem_of(folder.path() + "/none").starts_with("cannot open reference '"));

@@ -77,16 +77,21 @@ class TextFile {
 
 class TextLines {
  public:
-  explicit TextLines(FileLabel label) : file_(std::move(label), block_bytes) {}
+  // A device may have no end of lines, and a file that is no table none for long.
+  static constexpr std::size_t longest_line = std::size_t{1} << 30;
+  explicit TextLines(FileLabel label, std::size_t longest = longest_line) : file_(std::move(label), block_bytes), longest_(longest) {}
   TextLines(Bgzf file, FileLabel label) : file_(std::move(file), std::move(label), block_bytes) {}
 
-  // Goes to the next line; false at the end.
+  // Goes to the next line; false at the end. A line of more bytes than the longest, and a block beyond it, is a Failure (input).
   bool next() {
     begun_.clear();
     while (true) {
       const std::size_t end = rest_.find('\n');
       if (end == std::string_view::npos) {
         begun_ += rest_;
+        if (begun_.size() > longest_)
+          throw Failure::input(label().text() + ", line " + std::to_string(number_ + 1) + ": it has more than " + std::to_string(longest_) + " bytes",
+                               "give a file of lines");
         rest_ = file_.next();
         if (!rest_.empty()) continue;
         line_ = begun_;
@@ -111,6 +116,7 @@ class TextLines {
  private:
   static constexpr std::size_t block_bytes = std::size_t{1} << 16;  // what comes slowly through a pipe is not waited for longer
   TextFile file_;
+  std::size_t longest_ = longest_line;
   std::string begun_;      // of the line, in blocks before
   std::string_view rest_;  // of the block
   std::string_view line_;
