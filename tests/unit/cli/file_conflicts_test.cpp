@@ -78,7 +78,7 @@ std::vector<OptionFile> files_of_options(const WrittenPipeline& written, const s
 
 // Of the runs of the two first tests one in so many is made; no multiple of the spellings, so that each has its turn. All are made where a start of
 // the program is cheap; nothing in them depends on the processor.
-#ifdef SLUICE_SLOW_STARTS
+#ifdef SLUICE_SLOW
 constexpr int one_run_in = 9;
 #else
 constexpr int one_run_in = 1;

@@ -252,7 +252,7 @@ TEST_CASE("A second interrupt while everything is busy ends the run at once and 
 }
 
 TEST_CASE("A million empty batches pass through the graph") {
-#ifdef SLUICE_SLOW_HOPS
+#ifdef SLUICE_SLOW
   constexpr int batches = 20000;
 #else
   constexpr int batches = 1000000;

@@ -9,7 +9,4 @@ file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/soonest.cpp CONTENT "${text}" 
 target_sources(unit_core PRIVATE ${CMAKE_CURRENT_BINARY_DIR}/soonest.cpp)
 
 target_link_libraries(unit_core PRIVATE frozen_layout layout_of_today)
-
-if(SLUICE_SANITIZE OR CMAKE_CROSSCOMPILING_EMULATOR)  # each makes a hop from stage to stage some fifty times slower
-  target_compile_definitions(unit_core PRIVATE SLUICE_SLOW_HOPS)
-endif()
+smaller_where_slow(unit/core/executor_test.cpp)  # hops from stage to stage

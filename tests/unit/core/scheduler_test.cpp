@@ -2,6 +2,8 @@
 // SPDX-FileCopyrightText: The sluice authors
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 #include "unit/core/toy_run.hpp"
 
 using namespace sluice;
@@ -190,16 +192,21 @@ TEST_CASE("Kernel faults and a full device: those batches are done on the CPU, w
 
 TEST_CASE("A device lost in the middle is retired and the run finishes on the CPU") {
   const FreshAccelerator fresh;
-  const std::string expected = reference_output();
+  // So many that the device has a second call, however busy the machine is.
+  std::string many = pipeline;
+  many.replace(many.find("batches = 60"), 12, "batches = 900");
+  ToyRun on_cpu;
+  on_cpu.options.device = "cpu";
+  const std::string expected = on_cpu(many).files.at("out.txt");
   accelerator().lost_after = 1;
   accelerator().calls = 0;
   ToyRun run;
   run.options.device = "auto";
-  const ToyResult result = run(pipeline);
+  const ToyResult result = run(many);
   REQUIRE(result.run.state == RunState::finished);
   CHECK(result.files.at("out.txt") == expected);
-  REQUIRE_FALSE(result.run.statistics.decisions.empty());
-  CHECK(result.run.statistics.decisions.front().find("retired") != std::string::npos);
+  const auto& decisions = result.run.statistics.decisions;
+  CHECK(std::any_of(decisions.begin(), decisions.end(), [](const std::string& text) { return text.find("retired") != std::string::npos; }));
 }
 
 TEST_CASE("A device with room for a quarter of a batch does it in four parts") {
