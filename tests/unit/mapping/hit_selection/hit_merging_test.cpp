@@ -212,15 +212,15 @@ TEST_CASE("parts of other reads, in another order or with primary hits are refus
   says({batch_of(ten, 0), batch_of(primary, 1)}, "primary");
 }
 
-TEST_CASE("A full disk is said with what helps: another temporary folder, or fewer parts") {
-  const SmallFiles full(1000);
+TEST_CASE("Where files may not grow it is said what helps: ulimit, or fewer parts") {
+  const SmallFiles small(1000);
   PartHits hits;
   const std::vector<ReadHit> many(100'000);
   try {
     hits.add(0, std::span<const ReadHit>(many));
-    FAIL("the disk has room");
+    FAIL("files may grow");
   } catch (const sluice::Failure& failure) {
-    CHECK(failure.remedy().find("TMPDIR") != std::string::npos);
+    CHECK(failure.remedy().find("ulimit -f") != std::string::npos);
     CHECK(failure.remedy().find("--part-bases") != std::string::npos);
   }
 }
