@@ -43,10 +43,11 @@ TEST_CASE("lines of modkit's versions and of partitions are read") {
   CHECK(parse_bedmethyl("c\t5\t6\tm,CG,0\t7\t.\t5\t6\t255,0,0\t7 57.14 4 3 0 1 2 3 9", line).empty());
   CHECK(line.modification == "m,CG,0");
   CHECK(line.counts[6] == 9);
-  CHECK(parse_bedmethyl(std::string(tabs) + "\tungrouped", line).empty());
-  CHECK(line.partition == "ungrouped");
-  CHECK(parse_bedmethyl(std::string(tabs) + "\tlane 1", line).empty());
-  CHECK(line.partition == "lane 1");
+  for (const std::string partition : {"ungrouped", "lane 1"}) {
+    const std::string text = std::string(tabs) + "\t" + partition;  // what the line refers to
+    CHECK(parse_bedmethyl(text, line).empty());
+    CHECK(line.partition == partition);
+  }
 }
 
 TEST_CASE("what is no line of bedMethyl is refused with the reason") {
