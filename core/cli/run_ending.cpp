@@ -29,6 +29,7 @@ std::atomic<bool> has_to_end{false}, was_interrupted{false};
 // How the run before ended, where none goes on.
 enum class Before : std::uint8_t { none, whole, other };
 std::atomic<Before> before{Before::none};
+Before ending_of(const Run& run) { return run.has_whole_outputs() ? Before::whole : Before::other; }
 thread_local bool has_lacked_memory = false;
 
 // The run, for as long as this lives. [async-signal-safe]
@@ -38,6 +39,7 @@ class Running {
   Running(const Running&) = delete;
   ~Running() { --users; }
   Run* operator->() const { return run_; }
+  Run& operator*() const { return *run_; }
   explicit operator bool() const { return run_ != nullptr; }
 
  private:
@@ -201,7 +203,7 @@ RunEnding::Of::Of(Run& run) {
 }
 
 RunEnding::Of::~Of() {
-  if (const Run* const run = running.load(); run != nullptr) before = run->has_whole_outputs() ? Before::whole : Before::other;
+  if (const Run* const run = running.load(); run != nullptr) before = ending_of(*run);
   running = nullptr;
   while (users > 0) std::this_thread::yield();
   if (!was_interrupted) interrupts = 0;  // the end of one run's input is not that of the next one's
@@ -232,7 +234,7 @@ void RunEnding::watch() {
   }
   const Running run;
   const LifeState state = run ? run->state() : LifeState::ended;
-  const Before ended = run ? (run->has_whole_outputs() ? Before::whole : Before::other) : before.load();
+  const Before ended = run ? ending_of(*run) : before.load();
   running = nullptr;
   if (run) run->remove_temporaries();
   tell(state == LifeState::publishing ? "sluice: stopped while the outputs got their names: some may be there\n"

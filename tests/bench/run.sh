@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # SPDX-FileCopyrightText: The sluice authors
-# Measures on this machine and prints tables: the kernels per instruction set, and whole runs beside nanopolish.
+# Measures on this machine and prints tables: the kernels per instruction set, whole runs beside nanopolish, and unkind input beside all peers.
 #   run.sh BUILD_DIR [kernels|methylation|worst [OPTIONS of worst.py]]     (./dev bench)
 set -euo pipefail
 build=$1 what=${2:-all}

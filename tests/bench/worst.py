@@ -9,6 +9,7 @@ failed or gave other bytes."""
 
 import argparse
 import fnmatch
+import itertools
 import json
 import os
 import shlex
@@ -42,7 +43,7 @@ def measure(command, folder, output, limit):
 def same_bytes(first, second):
     """But for the command line in SAM."""
     with open(first, "rb") as a, open(second, "rb") as b:
-        return all(x == y or (x.startswith(b"@PG") and y.startswith(b"@PG")) for x, y in zip(a, b)) and not a.read(1) and not b.read(1)
+        return all(x == y or (x.startswith(b"@PG") and y.startswith(b"@PG")) for x, y in itertools.zip_longest(a, b, fillvalue=b""))
 
 
 def work_of_device(path):
@@ -108,7 +109,7 @@ def compare(rows, devices):
 
 
 def columns(devices):
-    head = ["case", "CPU s", "wall s", "MB", "beside", "CPU s", "wall s", "MB", "ratio", "ms each", "growth", "its growth"]
+    head = ["case", "CPU s", "wall s", "MB", "beside", "CPU s", "wall s", "MB", "ratio", "ms", "growth", "its growth"]
     for device in devices[1:]:
         head += [f"{device}, wall s", f"{device} over {devices[0]}", f"{device}'s share", f"left by {device}"]
     return head
@@ -124,7 +125,8 @@ def cells(row, devices):
     words += [row["peer"], number(peer[1]), number(peer[0]), number(peer[2], "{:.0f}")] if peer else ["; ".join(row["said"]), "", "", ""]
     words.append(number(row["ratio"]))
     each, growth = row.get("each", {}), row.get("growth", {})
-    words += [number(each.get(devices[0], None) and each[devices[0]] * 1e3, "{:.3f}"), number(growth.get(devices[0])), number(growth.get("peer"))]
+    words.append(f"{each[devices[0]] * 1e3:.3f} a {row['unit'].removesuffix('s')}" if each else "")
+    words += [number(growth.get(devices[0])), number(growth.get("peer"))]
     for device in devices[1:]:
         words += [number(figures[device][0]), number(row["beside"][device]), *row["work"][device]]
     return words

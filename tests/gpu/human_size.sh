@@ -18,12 +18,17 @@ make_human_reference() {
   [ -e "$folder/reference.fa" ] || human_tool synthetic_reference --length "$human_length" --contigs "$human_contigs" --seed 91 --gc-content 0.41 --cpg-ratio 0.25 --repeats 0.45 --repeat-divergence 0.1 \
     --output "$folder/reference.fa"
 }
-# Reads with 8 % of errors, without signal.
-make_human_reads() { # NAME READS MEAN_LENGTH VARIATION
+# Its first contig, in contig.fa.
+make_human_contig() {
   local folder=$work/sets/human
   make_human_reference
+  [ -e "$folder/contig.fa" ] || awk '/^>/ { if (++n > 1) exit } 1' "$folder/reference.fa" >"$folder/contig.fa"
+}
+# NAME.fq: reads with 8 % of errors, without signal, of reference.fa or contig.fa.
+make_human_reads() { # NAME OF READS simulate-options...
+  local folder=$work/sets/human
   [ ! -e "$folder/$1.fq" ] || return 0
-  human_tool simulate --reference "$folder/reference.fa" --reads "$2" --seed 92 --mean-length "$3" --length-variation "$4" --error-rate 0.08 --output-prefix "$folder/$1" \
+  human_tool simulate --reference "$folder/$2.fa" --reads "$3" --seed 92 --error-rate 0.08 --output-prefix "$folder/$1" "${@:4}" \
     --set stages.signal_file.enabled=false --set stages.alignment_file.enabled=false --set stages.truth_files.enabled=false || return
   gzip -dc "$folder/$1.fastq.gz" >"$folder/$1.fq"
   rm "$folder/$1.fastq.gz"
@@ -91,7 +96,7 @@ section_human() {
   for run in ${human_runs//,/ }; do
     case $run in
       map | map_sam)
-        make_human_reads reads "$((human_reads * 4 / 5))" 10000 0.8 && make_human_index human map-ont || continue
+        make_human_reference && make_human_reads reads reference "$((human_reads * 4 / 5))" --mean-length 10000 && make_human_index human map-ont || continue
         if [ "$run" = map ]; then
           human_run "$run" "-x map-ont $folder/map-ont.mmi" "$folder/reads.fq" map --reference "$folder/map-ont.index" --reads "$folder/reads.fq" "${human_index[@]}"
         else
@@ -99,7 +104,7 @@ section_human() {
         fi
         ;;
       map_long)
-        make_human_reads long $(((human_reads + 38) / 39)) 100000 0.3 && make_human_index human map-ont || continue
+        make_human_reference && make_human_reads long reference $(((human_reads + 38) / 39)) --mean-length 100000 --length-variation 0.3 && make_human_index human map-ont || continue
         human_run "$run" "-x map-ont $folder/map-ont.mmi" "$folder/long.fq" map --reference "$folder/map-ont.index" --reads "$folder/long.fq" "${human_index[@]}"
         ;;
       splice)
@@ -113,15 +118,12 @@ section_human() {
         human_run "$run" '' '' "${call[@]}"
         ;;
       classify_signal)
-        make_human_signal || continue
-        [ -e "$folder/contig.fa" ] || awk '/^>/ { if (++n > 1) exit } 1' "$folder/reference.fa" >"$folder/contig.fa"
+        make_human_signal && make_human_contig || continue
         human_run "$run" '' '' "$run" --signal "$folder/signal.blow5" --target "$folder/contig.fa"
         ;;
       polish)
-        [ -e "$folder/contig.fa" ] || { make_human_reference && awk '/^>/ { if (++n > 1) exit } 1' "$folder/reference.fa" >"$folder/contig.fa"; }
-        [ -e "$folder/deep.fastq.gz" ] || human_tool simulate --reference "$folder/contig.fa" --reads $((human_length * 60 / 8000)) --seed 94 --error-rate 0.08 --output-prefix "$folder/deep" \
-          --set stages.signal_file.enabled=false --set stages.alignment_file.enabled=false --set stages.truth_files.enabled=false || continue
-        human_run "$run" '' '' "$run" --targets "$folder/contig.fa" --reads "$folder/deep.fastq.gz" "${human_index[@]}"
+        make_human_contig && make_human_reads deep contig $((human_length * 60 / 8000)) || continue
+        human_run "$run" '' '' "$run" --targets "$folder/contig.fa" --reads "$folder/deep.fq" "${human_index[@]}"
         ;;
       *) row "$run" "FAILED: no such run" ;;
     esac

@@ -620,8 +620,6 @@ section_contract() {
   done
 }
 
-# shellcheck source=SCRIPTDIR/long_runs.sh
-source "$(dirname "$script")/long_runs.sh" # section_long
 # Unkind input, by every device and beside the programs of RUNTIME/bin: each case a row, the worst first. This section wants Python, tests/bench beside this folder,
 # and in RUNTIME/bin make_test_input, make_alignments and sweep_mapping_case; cases of which something is not there are skipped.
 section_worst() {
@@ -632,6 +630,8 @@ section_worst() {
   while IFS=$'\t' read -r what result; do row "$what" "$result"; done <"$work/worst"
 }
 
+# shellcheck source=SCRIPTDIR/long_runs.sh
+source "$(dirname "$script")/long_runs.sh" # section_long
 # shellcheck source=SCRIPTDIR/device_counts.sh
 source "$(dirname "$script")/device_counts.sh" # section_counts
 # shellcheck source=SCRIPTDIR/spliced_runs.sh
